@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Table-driven command line options: parsing, values as text. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+
+#include "common/base/clock.h"
+#include "common/base/num.h"
+#include "common/cli/opt.h"
+
+/* getopt_long(3) codes of options: their index above any letter. */
+#define CODE_BASE 1000
+
+void opt_list_add(struct opt_list *list, const struct opt *table, size_t n)
+{
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < list->n; k++) {
+			if (!strcmp(list->opt[k]->name, table[i].name) ||
+			    (table[i].letter &&
+			     list->opt[k]->letter == table[i].letter)) {
+				complain("option %s is there twice",
+					 table[i].name);
+				abort();
+			}
+		}
+		if (list->n == OPT_MAX)
+			abort();
+		list->opt[list->n++] = &table[i];
+	}
+}
+
+int opt_find(const struct opt_list *list, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < list->n; i++) {
+		if (!strcmp(list->opt[i]->name, name))
+			return (int)i;
+	}
+	return -1;
+}
+
+bool opt_was_given(const struct opt_given *given, size_t index)
+{
+	return given->bits[index / 64] >> (index % 64) & 1;
+}
+
+void opt_mark_given(struct opt_given *given, size_t index)
+{
+	given->bits[index / 64] |= UINT64_C(1) << (index % 64);
+}
+
+/* ---- setting a value ---- */
+
+/* What is accepted for @o, for a message: "0 to 65535". */
+static void accepted(const struct opt *o, char *buf, size_t size)
+{
+	char lo[40], hi[40];
+	size_t n = 0;
+	int i;
+
+	switch (o->type) {
+	case OPT_SECONDS:
+		(void)snprintf(buf, size,
+			       "%s to %s, like 0.5 (seconds) or 100ms",
+			       num_format_duration(o->min, lo, sizeof(lo)),
+			       num_format_duration(o->max, hi, sizeof(hi)));
+		return;
+	case OPT_NSECS:
+		(void)snprintf(buf, size, "%s to %s, like 1000 (ns) or 10us",
+			       num_format_duration(o->min, lo, sizeof(lo)),
+			       num_format_duration(o->max, hi, sizeof(hi)));
+		return;
+	case OPT_SIZE:
+		(void)snprintf(buf, size,
+			       "%" PRId64 " to %" PRId64 " bytes, like 64K",
+			       o->min, o->max);
+		return;
+	case OPT_RATE:
+		(void)snprintf(buf, size,
+			       "bytes/s, one letter k m g (bits) "
+			       "or K M G (bytes), or a unit like "
+			       "10Gbit or 1.25GB");
+		return;
+	case OPT_FREQUENCY:
+		(void)snprintf(buf, size, "a rate per second, like 500 or 10k");
+		return;
+	case OPT_CHOICE:
+		buf[0] = 0;
+		for (i = 0; o->choices[i] && n < size; i++)
+			n += (size_t)snprintf(buf + n, size - n, "%s%s",
+					      i ? ", " : "", o->choices[i]);
+		return;
+	case OPT_PORT:
+		(void)snprintf(buf, size, "0 to 65535 or a service name");
+		return;
+	case OPT_FLAG:
+		(void)snprintf(buf, size, "0 or 1");
+		return;
+	case OPT_INT:
+	case OPT_STRING:
+	case OPT_FILE:
+		(void)snprintf(buf, size, "%" PRId64 " to %" PRId64 "%s%s",
+			       o->min, o->max, o->unit ? " " : "",
+			       o->unit ? o->unit : "");
+		return;
+	}
+}
+
+static int parse_port(const char *text, int64_t *out)
+{
+	struct servent *s;
+
+	if (!num_parse_int(text, out))
+		return 0;
+	s = getservbyname(text, "tcp");
+	if (!s)
+		return -1;
+	*out = ntohs((uint16_t)s->s_port);
+	return 0;
+}
+
+static int parse_choice(const struct opt *o, const char *text, int64_t *out)
+{
+	int i;
+
+	for (i = 0; o->choices[i]; i++) {
+		if (!strcmp(o->choices[i], text)) {
+			*out = i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* Numeric value of @text for @o, range not checked yet. */
+static int parse_number(const struct opt *o, const char *text, int64_t *out)
+{
+	switch (o->type) {
+	case OPT_SIZE:
+		return num_parse_size(text, out);
+	case OPT_RATE:
+		return num_parse_rate(text, out);
+	case OPT_FREQUENCY:
+		return num_parse_frequency(text, out);
+	case OPT_SECONDS:
+		return num_parse_duration(text, NSEC_PER_SEC, out);
+	case OPT_NSECS:
+		return num_parse_duration(text, 1, out);
+	case OPT_CHOICE:
+		return parse_choice(o, text, out);
+	case OPT_PORT:
+		return parse_port(text, out);
+	case OPT_INT:
+	case OPT_FLAG:
+	case OPT_STRING:
+	case OPT_FILE:
+		break;
+	}
+	return num_parse_int(text, out);
+}
+
+static bool ranged(const struct opt *o)
+{
+	return o->type != OPT_CHOICE;
+}
+
+/* Set @o from @text; @typed is how the user wrote the option. */
+static int set(const struct opt *o, const char *typed, const char *text,
+	       void *values, struct fault *fault)
+{
+	char *at = (char *)values + o->offset, range[256];
+	int64_t v = 0;
+
+	if (o->type == OPT_STRING || o->type == OPT_FILE) {
+		memcpy(at, &text, sizeof(text));
+		return 0;
+	}
+	if (parse_number(o, text, &v) ||
+	    (ranged(o) && o->type != OPT_FLAG && (v < o->min || v > o->max)) ||
+	    (o->type == OPT_FLAG && v != 0 && v != 1)) {
+		accepted(o, range, sizeof(range));
+		return fault_set(fault, 0,
+				 "%s: \"%.80s\" is not valid "
+				 "(accepted: %s)",
+				 typed, text, range);
+	}
+	if (o->type == OPT_FLAG) {
+		bool on = v;
+
+		memcpy(at, &on, sizeof(on));
+	} else {
+		memcpy(at, &v, sizeof(v));
+	}
+	return 0;
+}
+
+int opt_set(const struct opt_list *list, size_t index, const char *text,
+	    void *values, struct fault *fault)
+{
+	char typed[72];
+
+	(void)snprintf(typed, sizeof(typed), "--%s", list->opt[index]->name);
+	return set(list->opt[index], typed, text, values, fault);
+}
+
+/* ---- the command line ---- */
+
+/* Number of edits between two names (Levenshtein), for short ones. */
+static int distance(const char *a, const char *b)
+{
+	int row[64], n = (int)strlen(b), i, j;
+
+	if (n >= 64)
+		return 1000;
+	for (j = 0; j <= n; j++)
+		row[j] = j;
+	for (i = 1; *a; a++, i++) {
+		int corner = row[0];
+
+		row[0] = i;
+		for (j = 1; j <= n; j++) {
+			int up = row[j], best = corner + (*a != b[j - 1]);
+
+			if (up + 1 < best)
+				best = up + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			corner = up;
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+static int unknown(const struct opt_list *list, const char *typed,
+		   struct fault *fault)
+{
+	const char *name = typed + strspn(typed, "-"), *nearest = "";
+	char plain[64];
+	int best = 1000;
+	size_t i;
+
+	(void)snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, "="),
+		       name);
+	for (i = 0; i < list->n; i++) {
+		int d = distance(plain, list->opt[i]->name);
+
+		if (d < best) {
+			best = d;
+			nearest = list->opt[i]->name;
+		}
+	}
+	return fault_set(fault, 0,
+			 "unknown option %.80s (the nearest is "
+			 "--%s)",
+			 typed, nearest);
+}
+
+static int takes_argument(const struct opt *o)
+{
+	if (o->type == OPT_FLAG)
+		return no_argument;
+	return o->type == OPT_FILE ? optional_argument : required_argument;
+}
+
+/* Tables for getopt_long(3) out of ours. */
+struct tables {
+	struct option longs[OPT_MAX + 1];
+	char shorts[3 * OPT_MAX + 3];
+};
+
+static void make_tables(const struct opt_list *list, struct tables *t)
+{
+	char *at = t->shorts;
+	size_t i;
+
+	memset(t, 0, sizeof(*t));
+	*at++ = ':'; /* tells a missing argument from an unknown option */
+	for (i = 0; i < list->n; i++) {
+		const struct opt *o = list->opt[i];
+		int arg = takes_argument(o);
+
+		t->longs[i].name = o->name;
+		t->longs[i].has_arg = arg;
+		t->longs[i].val = CODE_BASE + (int)i;
+		if (!o->letter)
+			continue;
+		*at++ = o->letter;
+		if (arg != no_argument)
+			*at++ = ':';
+		if (arg == optional_argument)
+			*at++ = ':';
+	}
+}
+
+static int by_letter(const struct opt_list *list, int letter)
+{
+	size_t i;
+
+	for (i = 0; i < list->n; i++) {
+		if (list->opt[i]->letter == letter)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* getopt_long() was not content with @argv[@at]. */
+static int refuse(const struct opt_list *list, int code, const char *word,
+		  struct fault *fault)
+{
+	char typed[84];
+	int known = by_letter(list, optopt);
+
+	if (optopt >= CODE_BASE)
+		(void)snprintf(typed, sizeof(typed), "--%s",
+			       list->opt[optopt - CODE_BASE]->name);
+	else
+		(void)snprintf(typed, sizeof(typed), "-%c", optopt);
+	if (code == ':')
+		return fault_set(fault, 0, "%s needs a value", typed);
+	if (optopt >= CODE_BASE)
+		return fault_set(fault, 0, "%s takes no value", typed);
+	if (optopt && known < 0 && strncmp(word, "--", 2) != 0)
+		return fault_set(fault, 0, "unknown option %s (see --help)",
+				 typed);
+	return unknown(list, word, fault);
+}
+
+/* Is the long option @word short for several? Then say so. */
+static int ambiguous(const struct opt_list *list, const char *word,
+		     struct fault *fault)
+{
+	size_t i, n = strcspn(word + 2, "=");
+	char names[160] = "";
+	int hits = 0;
+
+	if (strncmp(word, "--", 2) != 0 || !n)
+		return 0;
+	for (i = 0; i < list->n; i++) {
+		size_t used = strlen(names);
+
+		if (strncmp(list->opt[i]->name, word + 2, n) != 0)
+			continue;
+		(void)snprintf(names + used, sizeof(names) - used, "%s--%s",
+			       hits++ ? ", " : "", list->opt[i]->name);
+	}
+	if (hits < 2)
+		return 0;
+	return fault_set(fault, 0, "%.80s could be %s", word, names);
+}
+
+static int take(const struct opt_list *list, int code, void *values,
+		struct opt_given *given, struct fault *fault)
+{
+	int i = code >= CODE_BASE ? code - CODE_BASE : by_letter(list, code);
+	const struct opt *o;
+	const char *text = optarg;
+	char typed[72];
+
+	if (i < 0)
+		return -1; /* getopt_long() only names letters of the table */
+	o = list->opt[i];
+	if (code >= CODE_BASE)
+		(void)snprintf(typed, sizeof(typed), "--%s", o->name);
+	else
+		(void)snprintf(typed, sizeof(typed), "-%c", o->letter);
+	if (o->later)
+		return fault_set(fault, 0, "%s is not available yet", typed);
+	if (o->type == OPT_FLAG)
+		text = "1";
+	else if (!text)
+		text = o->fallback;
+	opt_mark_given(given, (size_t)i);
+	return set(o, typed, text, values, fault);
+}
+
+int opt_parse(const struct opt_list *list, int argc, char **argv, void *values,
+	      struct opt_given *given, struct fault *fault)
+{
+	struct tables t;
+	int code, word;
+
+	make_tables(list, &t);
+	optind = 0; /* glibc: start afresh */
+	opterr = 0;
+	for (;;) {
+		word = optind ? optind : 1;
+		code = getopt_long(argc, argv, t.shorts, t.longs, NULL);
+		if (code == -1)
+			break;
+		if (code == '?' || code == ':') {
+			const char *typed = argv[optind - 1];
+
+			if (optind == word)
+				typed = argv[word];
+			if (ambiguous(list, typed, fault))
+				return -1;
+			return refuse(list, code, typed, fault);
+		}
+		if (take(list, code, values, given, fault))
+			return -1;
+	}
+	if (optind < argc)
+		return fault_set(fault, 0,
+				 "\"%.80s\" is not an option (there "
+				 "are no positional arguments)",
+				 argv[optind]);
+	return 0;
+}
+
+/* ---- values as text ---- */
+
+static int64_t number_of(const struct opt *o, const void *values)
+{
+	const char *at = (const char *)values + o->offset;
+	int64_t v;
+	bool on;
+
+	if (o->type == OPT_FLAG) {
+		memcpy(&on, at, sizeof(on));
+		return on;
+	}
+	memcpy(&v, at, sizeof(v));
+	return v;
+}
+
+static const char *string_of(const struct opt *o, const void *values)
+{
+	const char *s;
+
+	memcpy(&s, (const char *)values + o->offset, sizeof(s));
+	return s ? s : "";
+}
+
+char *opt_text(const struct opt_list *list, size_t index, const void *values,
+	       char *buf, size_t size)
+{
+	const struct opt *o = list->opt[index];
+	int64_t v;
+
+	if (o->type == OPT_STRING || o->type == OPT_FILE) {
+		(void)snprintf(buf, size, "%s", string_of(o, values));
+		return buf;
+	}
+	v = number_of(o, values);
+	if (o->type == OPT_SECONDS || o->type == OPT_NSECS)
+		return num_format_duration(v, buf, size);
+	if (o->type == OPT_CHOICE)
+		(void)snprintf(buf, size, "%s", o->choices[v]);
+	else if (o->type == OPT_FREQUENCY)
+		(void)snprintf(buf, size, "%" PRId64 ".%03" PRId64, v / 1000,
+			       v % 1000);
+	else
+		(void)snprintf(buf, size, "%" PRId64, v);
+	return buf;
+}
+
+char *opt_dump_text(const struct opt_list *list, size_t index,
+		    const void *values, char *buf, size_t size)
+{
+	const struct opt *o = list->opt[index];
+	int64_t v;
+
+	if (o->type != OPT_SECONDS && o->type != OPT_NSECS)
+		return opt_text(list, index, values, buf, size);
+	v = number_of(o, values);
+	if (o->type == OPT_NSECS)
+		(void)snprintf(buf, size, "%" PRId64, v);
+	else if (v % NSEC_PER_SEC)
+		(void)snprintf(buf, size, "%" PRId64 ".%06" PRId64,
+			       v / NSEC_PER_SEC,
+			       v % NSEC_PER_SEC / NSEC_PER_USEC);
+	else
+		(void)snprintf(buf, size, "%" PRId64, v / NSEC_PER_SEC);
+	return buf;
+}
+
+char *opt_key(const struct opt *opt, char *buf, size_t size)
+{
+	char *c;
+
+	(void)snprintf(buf, size, "%s", opt->key ? opt->key : opt->name);
+	for (c = buf; *c; c++) {
+		if (*c == '-')
+			*c = '_';
+	}
+	return buf;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The usage text out of an option table. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cli/opt.h"
+
+#define WIDTH 79
+#define INDENT 8
+
+static int by_name(const void *a, const void *b)
+{
+	const struct opt *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* Print @text wrapped, indented, at most WIDTH columns. */
+static void wrap(FILE *out, const char *text)
+{
+	int column = 0;
+
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+
+		if (column && column + 1 + n > WIDTH) {
+			(void)fputc('\n', out); /* a memory stream */
+			column = 0;
+		}
+		(void)fprintf(out, "%*s%.*s", column ? 1 : INDENT, "", n, text);
+		column += n + (column ? 1 : INDENT);
+		text += n;
+		text += strspn(text, " ");
+	}
+	(void)fputc('\n', out); /* a memory stream */
+}
+
+static const char *metavar(const struct opt *o)
+{
+	switch (o->type) {
+	case OPT_FLAG:
+		return "";
+	case OPT_FILE:
+		return "[=FILE]";
+	case OPT_SIZE:
+		return "=SIZE";
+	case OPT_RATE:
+	case OPT_FREQUENCY:
+		return "=RATE";
+	case OPT_SECONDS:
+	case OPT_NSECS:
+		return "=TIME";
+	case OPT_PORT:
+		return "=PORT";
+	case OPT_CHOICE:
+		return "=CHOICE";
+	case OPT_STRING:
+		return "=TEXT";
+	case OPT_INT:
+		break;
+	}
+	return "=N";
+}
+
+static const char *scope(const struct opt *o)
+{
+	switch (o->scope) {
+	case OPT_LOCAL:
+		return "this end";
+	case OPT_TEST:
+		return "the client's value holds on both ends";
+	case OPT_PEER:
+		break;
+	}
+	return "both ends; a server's own value wins there";
+}
+
+static void describe(FILE *out, const struct opt_list *list, size_t index,
+		     const void *defaults)
+{
+	const struct opt *o = list->opt[index];
+	char text[900], value[512];
+	size_t n;
+	int i;
+
+	n = (size_t)snprintf(text, sizeof(text), "%s", o->help);
+	if (o->later) {
+		wrap(out, "(not available yet)");
+		return;
+	}
+	if (o->type == OPT_CHOICE) {
+		n += (size_t)snprintf(text + n, sizeof(text) - n, ":");
+		for (i = 0; o->choices[i]; i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s",
+					      o->choices[i]);
+	}
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "; %s", scope(o));
+	(void)opt_dump_text(list, index, defaults, value, sizeof(value));
+	if (o->type != OPT_FLAG && value[0])
+		(void)snprintf(text + n, sizeof(text) - n, " (default %s%s%s)",
+			       value, o->unit ? " " : "",
+			       o->unit ? o->unit : "");
+	wrap(out, text);
+}
+
+char *opt_usage(const struct opt_list *list, const char *program,
+		const void *defaults)
+{
+	const struct opt *sorted[OPT_MAX];
+	char *text = NULL;
+	size_t size, i;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	memcpy(sorted, list->opt, list->n * sizeof(sorted[0]));
+	qsort(sorted, list->n, sizeof(sorted[0]), by_name);
+	(void)fprintf(out,
+		      "Usage: %s [OPTION...]        (a server)\n"
+		      "       %s -c -H HOST [OPTION...]\n\n",
+		      program, program);
+	for (i = 0; i < list->n; i++) {
+		const struct opt *o = sorted[i];
+
+		if (o->letter)
+			(void)fprintf(out, "  -%c, --%s%s\n", o->letter,
+				      o->name, metavar(o));
+		else
+			(void)fprintf(out, "  --%s%s\n", o->name, metavar(o));
+		describe(out, list, (size_t)opt_find(list, o->name), defaults);
+	}
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

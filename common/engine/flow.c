@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One flow: a data connection, its states, and how a workload moves bytes. */
+#include <assert.h>
+#include <sys/epoll.h>
+
+#include "common/engine/flow.h"
+
+static const char *const names[] = { "none", "ready", "running", "draining",
+				     "closed" };
+
+_Static_assert(sizeof(names) / sizeof(names[0]) == FLOW_CLOSED + 1,
+	       "a name for every state");
+
+const char *flow_state_name(enum flow_state state)
+{
+	return names[state];
+}
+
+void flow_move(struct flow *f, enum flow_state to)
+{
+	/* NONE is entered again never; CLOSED can follow any other. */
+	assert(to > f->state);
+	f->state = (uint8_t)to;
+}
+
+uint32_t flow_wanted(const struct flow *f, bool timed)
+{
+	uint32_t wanted = 0;
+
+	if (f->state == FLOW_RUNNING || f->state == FLOW_DRAINING) {
+		if (f->roles & FLOW_RECEIVES)
+			wanted |= EPOLLIN;
+	}
+	if (f->state == FLOW_RUNNING && (f->roles & FLOW_SENDS)) {
+		if (!timed || f->blocked)
+			wanted |= EPOLLOUT;
+	}
+	return wanted;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data sockets: opening them, setting their options, reading them back. */
+#ifndef NAPIER_ENGINE_SOCK_H
+#define NAPIER_ENGINE_SOCK_H
+
+#include <stdbool.h>
+
+#include "common/base/die.h"
+#include "common/cli/options.h"
+#include "common/plan/addr.h"
+#include "common/result/result.h"
+
+/* Above so many flows unsent bytes are capped unless the user sized buffers. */
+#define SOCK_MANY_FLOWS 500
+#define SOCK_MANY_NOTSENT (128 * 1024)
+
+/*
+ * The settings of this end's data sockets: what each option asks for, who
+ * asked, and what the kernel made of it. Filled by sock_plan().
+ */
+struct sock_plan {
+	const struct options *options; /* borrowed */
+	bool sends; /* some flow sends at this end: pacing applies */
+	bool zerocopy; /* SO_ZEROCOPY is to be set */
+	bool notsent_by_us; /* TCP_NOTSENT_LOWAT set because of many flows */
+	int n;
+	struct setting settings[RESULT_SETTINGS];
+};
+
+/*
+ * Prepare @p from the agreed options and try every setting on a socket of
+ * @family that is never connected. @flows decides on the cap for many flows.
+ * @by names who set the option with a given long name. Returns 0 with a line
+ * in @warnings for every value the kernel clamped (a failure with --strict),
+ * or -1 with @fault naming the option, the value and the reason; for an
+ * unknown congestion control algorithm the available ones.
+ */
+int sock_plan(struct sock_plan *p, const struct options *o, int family,
+	      int flows, const char *(*by)(void *arg, const char *name),
+	      void *arg, struct warnings *warnings, struct fault *fault);
+
+/*
+ * Open a non-blocking socket that listens on @addr with the settings of @p
+ * (NULL: none) and @backlog. *@addr gets the real port. Returns the
+ * descriptor, or -1 with @fault naming the address and port.
+ */
+int sock_listen(struct addr *addr, const struct sock_plan *p, int backlog,
+		bool v6only, bool freebind, struct fault *fault);
+
+/*
+ * Open a non-blocking socket, apply @p, bind to @local (NULL: any address;
+ * port 0: any port, chosen late, ip(7) IP_BIND_ADDRESS_NO_PORT), and start
+ * connecting to @peer. Returns the descriptor, or -1 with @fault.
+ */
+int sock_connect(struct sock_plan *p, const struct addr *local,
+		 const struct addr *peer, struct fault *fault);
+
+/* Outcome of a connect under way: 0, or the errno of its failure. */
+int sock_connect_result(int fd);
+
+/*
+ * Apply @p to the accepted socket @fd and compare what was read back with
+ * the settings. Returns 0, or -1 with @fault.
+ */
+int sock_adopt(struct sock_plan *p, int fd, struct fault *fault);
+
+/* Ports of a connected socket, host byte order; 0 when unknown. */
+void sock_ports(int fd, int *local, int *peer);
+
+/* SYNs that the connected socket @fd had to repeat, from TCP_INFO, or 0. */
+int sock_retransmits(int fd);
+
+/* CPU that the last packet of @fd was handled on (SO_INCOMING_CPU), or -1. */
+int sock_incoming_cpu(int fd);
+
+/* NAPI id of the receive queue of @fd (SO_INCOMING_NAPI_ID), 0 unknown. */
+unsigned sock_incoming_napi(int fd);
+
+#endif

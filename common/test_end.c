@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a test: what was measured is gathered and exchanged. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/control/result_wire.h"
+#include "common/host.h"
+#include "common/measure/usage.h"
+#include "common/test.h"
+
+/* Zero-copy sends get this long to be reported complete after the end. */
+#define STRAGGLERS (500 * NSEC_PER_MSEC)
+
+static int by_value(const void *a, const void *b)
+{
+	const nsec_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Percentiles of the connect times, where this end connected. */
+static void sum_connects(struct end_result *r)
+{
+	nsec_t *times = calloc((size_t)r->n_flows + 1, sizeof(*times));
+	int i, n = 0;
+
+	if (!times)
+		return; /* the figures stay 0: unknown */
+	for (i = 0; i < r->n_flows; i++) {
+		if (r->flows[i].connect_time > 0)
+			times[n++] = r->flows[i].connect_time;
+	}
+	qsort(times, (size_t)n, sizeof(*times), by_value);
+	if (n) {
+		r->connect_p50 = times[n / 2];
+		r->connect_p99 = times[(n * 99) / 100];
+		r->connect_max = times[n - 1];
+	}
+	free(times);
+}
+
+static void judge_zerocopy(const struct test *t, struct end_result *r)
+{
+	const struct zc_counts *z = &r->zc;
+
+	if (t->transfer.zerocopy && z->completions &&
+	    z->copied == z->completions)
+		warnings_add(&r->warnings,
+			     "--zerocopy: the kernel copied all of the sends "
+			     "(as it always does on loopback and veth): "
+			     "nothing was gained");
+	if (z->enobufs)
+		warnings_add(&r->warnings,
+			     "--zerocopy: ENOBUFS, sends were copied instead: "
+			     "raise RLIMIT_MEMLOCK (ulimit -l) or "
+			     "net.core.optmem_max");
+	if (z->outstanding)
+		warnings_add(&r->warnings,
+			     "--zerocopy: sends were still not reported "
+			     "complete 0.5 s after the end");
+}
+
+static void judge_flows(struct end_result *r)
+{
+	int i;
+
+	for (i = 0; i < r->n_flows; i++) {
+		const struct flow_result *f = &r->flows[i];
+
+		if (!f->err)
+			continue;
+		warnings_add(&r->warnings,
+			     "flow %d died: %s (%lld of %d flows lost)", i,
+			     strerror((int)f->err), (long long)r->flows_failed,
+			     r->n_flows);
+		return;
+	}
+}
+
+static void name_ends(struct test *t, struct end_result *r)
+{
+	const char *reason = t->early[0] ? t->early : "time";
+
+	(void)snprintf(r->end_reason, sizeof(r->end_reason), "%s", reason);
+	host_name(r->host, sizeof(r->host));
+	host_boot_id(r->boot_id, sizeof(r->boot_id));
+	(void)snprintf(r->pin_policy, sizeof(r->pin_policy), "%s",
+		       t->plan->policy);
+	(void)snprintf(r->cpus, sizeof(r->cpus), "%s", t->plan->cpus);
+}
+
+int test_collect(struct test *t)
+{
+	nsec_t limit = clock_now() + STRAGGLERS;
+	int b = crew_edges(t->crew) - 1, a = t->options->warmup ? 1 : 0;
+	struct end_result *r = &t->local;
+	struct io_counts life;
+
+	while (crew_pending(t->crew) && clock_now() < limit)
+		test_wait(t, limit);
+	if (!crew_settled(t->crew))
+		return -1;
+	r->warnings = t->plan->warnings;
+	if (crew_collect(t->crew, a < b ? a : b, b, r))
+		return -1;
+	life = crew_counts(t->crew);
+	r->tx_bytes_total = life.tx_bytes;
+	r->rx_bytes_total = life.rx_bytes;
+	r->usage_start = t->usage_start;
+	r->usage_end = t->usage_end;
+	r->n_settings = t->socks.n;
+	memcpy(r->settings, t->socks.settings, sizeof(r->settings));
+	r->complete = !t->early[0] && !r->flows_failed;
+	name_ends(t, r);
+	sum_connects(r);
+	judge_zerocopy(t, r);
+	judge_flows(r);
+	return 0;
+}
+
+/*
+ * The part of the local result that concerns participant @i: its flows under
+ * its own ids, and the sums over them. With one participant that is all.
+ */
+static int share_of(const struct test *t, int i, struct end_result *share)
+{
+	int k;
+
+	*share = t->local;
+	share->n_flows = t->n_peers > 1 ? t->flows : t->local.n_flows;
+	share->flows =
+		calloc((size_t)share->n_flows + 1, sizeof(*share->flows));
+	if (!share->flows)
+		return -1;
+	share->clock_before = t->peers[i].before;
+	share->clock_after = t->peers[i].after;
+	if (t->n_peers > 1)
+		share->counts.tx_bytes = share->counts.rx_bytes = 0;
+	for (k = 0; k < share->n_flows; k++) {
+		struct flow_result *f = &share->flows[k];
+
+		*f = t->local.flows[i * t->flows + k];
+		f->id = k;
+		if (t->n_peers > 1) {
+			share->counts.tx_bytes += f->tx_bytes;
+			share->counts.rx_bytes += f->rx_bytes;
+		}
+	}
+	return 0;
+}
+
+static void send_result(struct test *t, int i)
+{
+	struct end_result share;
+	struct message m = { .type = MESSAGE_RESULT, .result = &share };
+
+	if (t->peers[i].link < 0 || share_of(t, i, &share))
+		return;
+	m.parts = result_wire_parts(&share);
+	for (m.part = 1; m.part <= m.parts; m.part++) {
+		if (hub_send(t->hub, t->peers[i].link, &m))
+			break; /* shows as lost */
+	}
+	free(share.flows);
+}
+
+/* Is something still to come from, or to go to, a peer that is there? */
+static bool unfinished(const struct test *t)
+{
+	int i;
+
+	for (i = 0; i < t->n_peers; i++) {
+		const struct test_peer *p = &t->peers[i];
+
+		if (p->link < 0)
+			continue;
+		if (!p->have_result || hub_unsent(t->hub, p->link))
+			return true;
+		if (!t->client && !p->bye)
+			return true;
+	}
+	return false;
+}
+
+void test_exchange(struct test *t)
+{
+	struct message bye = { .type = MESSAGE_BYE };
+	nsec_t limit = clock_now() + TEST_EXCHANGE;
+	int i;
+
+	/* Without an answer the second comparison is just not known. */
+	if (!t->client)
+		(void)test_compare_clocks(t, true, clock_now() + NSEC_PER_SEC);
+	for (i = 0; i < t->n_peers; i++)
+		send_result(t, i);
+	while (unfinished(t) && clock_now() < limit)
+		test_wait(t, limit);
+	for (i = 0; i < t->n_peers; i++) {
+		if (!t->peers[i].have_result)
+			warnings_add(&t->local.warnings,
+				     "the result of the %s did not arrive",
+				     t->client ? "server" : "client");
+	}
+	if (!t->client)
+		return;
+	t->peers[0].bye = true;
+	test_tell(t, &bye);
+	while (unfinished(t) && clock_now() < limit)
+		test_wait(t, limit);
+}

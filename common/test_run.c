@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The measured part of a test: edges, rows, the end. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/measure/usage.h"
+#include "common/test.h"
+
+/* A worker that does not pass an edge within this time has failed. */
+#define EDGE_PATIENCE (5 * NSEC_PER_SEC)
+
+/* Instants of a run that lie ahead, on this end's clock. */
+struct agenda {
+	nsec_t edges[3]; /* start, (end of the warm-up), end */
+	int n_edges;
+	int next; /* of edges */
+	int window; /* edge that opens the measured window */
+	nsec_t tick; /* end of the current interval */
+};
+
+static void make_agenda(struct agenda *a, const struct test *t)
+{
+	const struct options *o = t->options;
+
+	memset(a, 0, sizeof(*a));
+	a->edges[a->n_edges++] = t->start;
+	if (o->warmup)
+		a->edges[a->n_edges++] = t->start + o->warmup;
+	a->window = a->n_edges - 1;
+	a->edges[a->n_edges++] = t->start + o->warmup + o->test_length;
+	a->tick = t->start + o->interval;
+}
+
+static void await_settled(struct test *t)
+{
+	nsec_t limit = clock_now() + EDGE_PATIENCE;
+
+	while (!crew_settled(t->crew) && clock_now() < limit)
+		test_wait(t, limit);
+	if (!crew_settled(t->crew)) {
+		test_end_early(t, "a worker does not answer");
+		t->failed = true;
+	}
+}
+
+static nsec_t cpu_of(const struct usage *u)
+{
+	return u->user + u->system;
+}
+
+/* Close the row that ends at @now with @totals, and show it. */
+static void close_row(struct test *t, nsec_t now,
+		      const struct io_counts *totals, nsec_t cpu, bool warmup)
+{
+	struct message m = { .type = MESSAGE_ROW };
+	double peers = -1;
+	int i;
+
+	m.row = series_row(&t->series, now, totals, cpu, warmup);
+	test_tell(t, &m);
+	for (i = 0; i < t->n_peers; i++) {
+		const struct row *r = &t->peers[i].row;
+
+		if (r->end > r->start)
+			peers = (peers < 0 ? 0 : peers) +
+				(double)r->rx_bytes /
+					((double)(r->end - r->start) / 1e9);
+	}
+	human_row(t->human, &m.row, t->start, peers);
+}
+
+static nsec_t machine_time(const struct test *t)
+{
+	return t->options->stime_use_proc ? usage_machine_system() : 0;
+}
+
+/* Edge @k was passed by all workers: rows and readings that belong to it. */
+static void note_edge(struct test *t, const struct agenda *a, int k)
+{
+	struct io_counts totals = crew_counts_at(t->crew, k);
+	nsec_t when = crew_edge_time(t->crew, k);
+	struct usage now = usage_process();
+
+	if (k == 0) {
+		t->usage_start = now;
+		t->local.wall_start = clock_wall();
+		series_begin(&t->series, when, &totals, cpu_of(&now));
+	} else {
+		close_row(t, when, &totals, cpu_of(&now), k <= a->window);
+	}
+	if (k == a->window) {
+		t->usage_start = now;
+		t->machine_start = machine_time(t);
+		t->local.wall_start = clock_wall();
+		series_measure(&t->series);
+	}
+	t->usage_end = now;
+	t->machine_end = machine_time(t);
+}
+
+static void pass_edge(struct test *t, struct agenda *a, bool final)
+{
+	int k = crew_edges(t->crew);
+
+	crew_edge(t->crew, final, t->start);
+	await_settled(t);
+	a->next++;
+	if (crew_settled(t->crew))
+		note_edge(t, a, k);
+	/* A row that would end right here has just been closed. */
+	while (a->tick <= t->series.edge + NSEC_PER_MSEC / 2)
+		a->tick += t->options->interval;
+}
+
+static void tick(struct test *t, struct agenda *a)
+{
+	struct usage now = usage_process();
+	struct io_counts totals = crew_counts(t->crew);
+
+	close_row(t, clock_now(), &totals, cpu_of(&now), a->next <= a->window);
+	while (a->tick <= clock_now())
+		a->tick += t->options->interval;
+}
+
+void test_measure(struct test *t)
+{
+	struct message stop = { .type = MESSAGE_STOP };
+	struct agenda a;
+
+	make_agenda(&a, t);
+	while (!t->early[0]) {
+		nsec_t now = clock_now(), edge = a.edges[a.next];
+
+		if (now >= edge && a.next == a.n_edges - 1)
+			break;
+		if (now >= edge)
+			pass_edge(t, &a, false);
+		else if (a.next > 0 && now >= a.tick && a.tick < edge)
+			tick(t, &a);
+		else
+			test_wait(t,
+				  a.next > 0 && a.tick < edge ? a.tick : edge);
+	}
+	pass_edge(t, &a, true);
+	if (t->early[0]) {
+		(void)snprintf(stop.reason, sizeof(stop.reason), "%s",
+			       t->early);
+		test_tell(t, &stop);
+	}
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a flow of tcp_stream does: send as fast as it may, read what comes. */
+#include <stddef.h>
+#include <string.h>
+
+#include "common/engine/flow_io.h"
+#include "common/engine/workload.h"
+#include "tcp_stream/stream.h"
+#include "tcp_stream/workload.h"
+
+/* Sends from this size on make one a wake-up; smaller ones several. */
+#define STREAM_LARGE (256 * 1024)
+#define STREAM_SMALL_OPS 4
+
+static int stream_flows(const void *options)
+{
+	const struct stream_options *o = options;
+
+	return (int)(o->split_bidir ? 2 * o->common.num_flows :
+				      o->common.num_flows);
+}
+
+static unsigned stream_roles(const void *options, bool client, int id)
+{
+	unsigned out = client ? FLOW_SENDS : FLOW_RECEIVES;
+	unsigned back = client ? FLOW_RECEIVES : FLOW_SENDS;
+
+	switch (stream_direction(options)) {
+	case STREAM_FORWARD:
+		return out;
+	case STREAM_REVERSE:
+		return back;
+	case STREAM_BOTH:
+		return out | back;
+	case STREAM_SPLIT:
+		return id % 2 ? back : out;
+	}
+	return 0;
+}
+
+static void stream_transfer(const void *options, struct transfer *t)
+{
+	const struct stream_options *o = options;
+	int64_t read_size = o->read_size;
+
+	if (!read_size)
+		read_size = o->buffer_size > 65536 ? o->buffer_size : 65536;
+	if (!o->read_size && o->skip_rx_copy)
+		read_size = 1 << 20;
+	memset(t, 0, sizeof(*t));
+	t->tx_size = (size_t)o->buffer_size;
+	t->rx_size = (size_t)read_size;
+	t->delay = o->common.delay;
+	t->tx_ops = t->tx_size >= STREAM_LARGE ? 1 : STREAM_SMALL_OPS;
+	t->rx_ops = t->rx_size >= STREAM_LARGE ? 1 : STREAM_SMALL_OPS;
+	if (t->delay)
+		t->tx_ops = 1; /* each send has a time of its own */
+	t->more = !o->no_cork && !o->common.no_delay && !t->delay;
+	t->zerocopy = o->zerocopy;
+	t->discard = o->skip_rx_copy;
+}
+
+/*
+ * The pattern that repeats every TRANSFER_PERIOD bytes: 8-byte words that all
+ * differ, so that a shifted or repeated piece shows.
+ */
+static void stream_fill(const void *options, void *buffer, size_t size)
+{
+	uint8_t *at = buffer;
+	size_t k;
+
+	(void)options; /* the same for all of them */
+	for (k = 0; k < size; k++) {
+		uint64_t word = (k % TRANSFER_PERIOD) / 8 + 1;
+
+		word *= UINT64_C(0x9e3779b97f4a7c15);
+		at[k] = (uint8_t)(word >> (8 * (k % 8)));
+	}
+}
+
+static int stream_read(struct lane *l, struct flow *f)
+{
+	size_t size = l->transfer->rx_size;
+	int i;
+
+	for (i = 0; i < l->transfer->rx_ops; i++) {
+		ssize_t n = flow_recv(l, f, l->rx_buffer, size);
+
+		if (n < 0)
+			return -1;
+		/* Less than asked means drained: no need to ask again. */
+		if ((size_t)n < size)
+			break;
+	}
+	return 0;
+}
+
+static void stream_write(struct lane *l, struct flow *f)
+{
+	size_t size = l->transfer->tx_size;
+	int i;
+
+	for (i = 0; i < l->transfer->tx_ops; i++) {
+		ssize_t n = flow_send(l, f, flow_payload(l, f), size);
+
+		if (n < 0 || (size_t)n < size)
+			return;
+	}
+}
+
+static void stream_ready(struct lane *l, struct flow *f, unsigned ready)
+{
+	if ((ready & FLOW_READABLE) && stream_read(l, f))
+		return;
+	if (ready & FLOW_WRITABLE)
+		stream_write(l, f);
+}
+
+const struct workload *stream_workload(void)
+{
+	static const struct workload w = {
+		.name = "tcp_stream",
+		.purpose = "bulk TCP transfer over many flows",
+		.table = stream_table,
+		.options_size = sizeof(struct stream_options),
+		.defaults = stream_defaults,
+		.check = stream_check,
+		.reconcile = stream_reconcile,
+		.flows = stream_flows,
+		.roles = stream_roles,
+		.transfer = stream_transfer,
+		.fill = stream_fill,
+		.ready = stream_ready,
+		.unit = stream_unit,
+	};
+
+	return &w;
+}
