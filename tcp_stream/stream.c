@@ -8,9 +8,15 @@
 #include "tcp_stream/stream.h"
 #include "tcp_stream/workload.h"
 
-/* Sends from this size on make one a wake-up; smaller ones several. */
+/*
+ * Transfers per wake-up. Where a worker serves several flows, a few keep them
+ * fair; a flow that has a worker to itself harms nobody by many, and each
+ * spares a wait.
+ */
 #define STREAM_LARGE (256 * 1024)
-#define STREAM_SMALL_OPS 4
+#define STREAM_OPS 4
+#define STREAM_OPS_ALONE 64
+#define STREAM_BYTES_ALONE (2 << 20)
 
 static int stream_flows(const void *options)
 {
@@ -38,10 +44,22 @@ static unsigned stream_roles(const void *options, bool client, int id)
 	return 0;
 }
 
+/* Transfers of @size bytes per event where a worker has @flows flows. */
+static int ops_for(size_t size, int64_t flows)
+{
+	if (flows > 1)
+		return size >= STREAM_LARGE ? 1 : STREAM_OPS;
+	if (size * STREAM_OPS_ALONE <= STREAM_BYTES_ALONE)
+		return STREAM_OPS_ALONE;
+	return size < STREAM_BYTES_ALONE ? (int)(STREAM_BYTES_ALONE / size) : 1;
+}
+
 static void stream_transfer(const void *options, struct transfer *t)
 {
 	const struct stream_options *o = options;
 	int64_t read_size = o->read_size;
+	int64_t threads = o->common.num_threads;
+	int64_t flows = (stream_flows(options) + threads - 1) / threads;
 
 	if (!read_size)
 		read_size = o->buffer_size > 65536 ? o->buffer_size : 65536;
@@ -51,8 +69,8 @@ static void stream_transfer(const void *options, struct transfer *t)
 	t->tx_size = (size_t)o->buffer_size;
 	t->rx_size = (size_t)read_size;
 	t->delay = o->common.delay;
-	t->tx_ops = t->tx_size >= STREAM_LARGE ? 1 : STREAM_SMALL_OPS;
-	t->rx_ops = t->rx_size >= STREAM_LARGE ? 1 : STREAM_SMALL_OPS;
+	t->tx_ops = ops_for(t->tx_size, flows);
+	t->rx_ops = ops_for(t->rx_size, flows);
 	if (t->delay)
 		t->tx_ops = 1; /* each send has a time of its own */
 	t->more = !o->no_cork && !o->common.no_delay && !t->delay;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data sockets: opening them, setting their options, reading them back. */
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -482,6 +483,16 @@ int sock_adopt(struct sock_plan *p, int fd, struct fault *fault)
 	if (getsockname(fd, &a.sa, &a.len))
 		return fault_set(fault, errno, "getsockname");
 	return apply(p, fd, a.sa.sa_family, fault);
+}
+
+int sock_block(int fd, const struct timeval *limit)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, limit, sizeof(*limit)))
+		return -1;
+	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, limit, sizeof(*limit));
 }
 
 void sock_ports(int fd, int *local, int *peer)

@@ -4,6 +4,7 @@
 #define NAPIER_ENGINE_SOCK_H
 
 #include <stdbool.h>
+#include <sys/time.h>
 
 #include "common/base/die.h"
 #include "common/cli/options.h"
@@ -63,6 +64,12 @@ int sock_connect_result(int fd);
  * the settings. Returns 0, or -1 with @fault.
  */
 int sock_adopt(struct sock_plan *p, int fd, struct fault *fault);
+
+/*
+ * Make transfers on @fd without MSG_DONTWAIT block for at most @limit. 0, or
+ * -1 with errno.
+ */
+int sock_block(int fd, const struct timeval *limit);
 
 /* Ports of a connected socket, host byte order; 0 when unknown. */
 void sock_ports(int fd, int *local, int *peer);

@@ -4,336 +4,23 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/engine/sock.h"
 #include "common/engine/worker.h"
-#include "common/engine/zerocopy_tx.h"
-#include "common/measure/usage.h"
-
-/* Kinds of things in a worker's poller. */
-enum tag {
-	TAG_WAKE, /* wake_fd */
-	TAG_FLOW, /* index is a slot */
-};
+#include "common/engine/worker_edge.h"
+#include "common/engine/worker_flow.h"
 
 #define WORKER_STACK (256 * 1024)
-
-static bool timed(const struct worker *w)
-{
-	return w->lane.transfer->delay > 0;
-}
-
-static void report(struct worker *w)
-{
-	uint64_t one = 1;
-
-	/* Cannot block or fail before 2^64 reports are unread. */
-	(void)!write(w->shared->report_fd, &one, sizeof(one));
-}
 
 static void die_quietly(struct worker *w, int err, const char *what)
 {
 	(void)fault_set(&w->fault, err, "worker %d: %s", w->index, what);
 	atomic_store_explicit(&w->broken, true, memory_order_release);
-	report(w);
+	worker_report(w);
 }
-
-/* ---- flows ---- */
-
-/* Close @f; one that dies before its time is counted and named. */
-static void close_flow(struct worker *w, struct flow *f)
-{
-	bool untimely = f->state < FLOW_DRAINING && f->err;
-
-	if (f->fd >= 0) {
-		poller_remove(&w->poller, f->fd);
-		(void)close(f->fd); /* data in flight is given up on purpose */
-		f->fd = -1;
-	}
-	w->lane.zc_pending -= zerocopy_tx_pending(f);
-	f->zc_done = f->zc_next;
-	flow_move(f, FLOW_CLOSED);
-	if (!untimely) {
-		f->err = 0;
-		return;
-	}
-	if (!w->lane.failed++) {
-		w->lane.first_err = f->err;
-		w->lane.first_failed = f->id;
-	}
-	atomic_store_explicit(&w->dead, (unsigned)w->lane.failed,
-			      memory_order_release);
-	report(w);
-}
-
-/* Make the poller watch what the state of @f wants. */
-static void watch(struct worker *w, struct flow *f)
-{
-	uint32_t wanted = flow_wanted(f, timed(w));
-
-	if (wanted == f->watched || f->fd < 0)
-		return;
-	if (poller_change(&w->poller, f->fd, wanted, TAG_FLOW, f->slot)) {
-		f->err = errno;
-		close_flow(w, f);
-		return;
-	}
-	f->watched = wanted;
-}
-
-static void adopt(struct worker *w, const struct worker_mail *m)
-{
-	struct flow *f = &w->flows[w->n_flows];
-
-	f->slot = w->n_flows++;
-	f->fd = m->fd;
-	f->id = m->id;
-	f->roles = (uint8_t)m->roles;
-	f->connect_time = m->connect_time;
-	f->local_port = (uint16_t)m->local_port;
-	f->peer_port = (uint16_t)m->peer_port;
-	flow_move(f, FLOW_READY);
-	f->watched = flow_wanted(f, timed(w));
-	if (poller_add(&w->poller, f->fd, f->watched, TAG_FLOW, f->slot)) {
-		f->err = errno;
-		close_flow(w, f);
-	}
-}
-
-static void open_mail(struct worker *w)
-{
-	uint32_t i;
-
-	pthread_mutex_lock(&w->lock);
-	for (i = 0; i < w->n_mail; i++)
-		adopt(w, &w->mail[i]);
-	w->n_mail = 0;
-	pthread_mutex_unlock(&w->lock);
-}
-
-/*
- * An error or a hang-up was reported. Completions of zero-copy sends come
- * that way too and mean nothing bad. True when @f was closed.
- */
-static bool trouble(struct worker *w, struct flow *f, uint32_t events)
-{
-	int drained = 0;
-
-	if (w->lane.transfer->zerocopy) {
-		drained = zerocopy_tx_drain(&w->lane, f);
-		if (drained < 0)
-			goto dead;
-		if (f->state == FLOW_DRAINING)
-			atomic_store_explicit(&w->pending, w->lane.zc_pending,
-					      memory_order_release);
-		if (f->state == FLOW_DRAINING && !w->lane.zc_pending)
-			report(w);
-	}
-	if (drained)
-		return false;
-	/* Whoever transfers now meets the error himself, after the data. */
-	if (events & f->watched & (EPOLLIN | EPOLLOUT))
-		return false;
-	f->err = sock_connect_result(f->fd);
-	if (!f->err && !(events & EPOLLHUP))
-		return false;
-	if (!f->err)
-		f->err = ECONNRESET;
-dead:
-	close_flow(w, f);
-	return true;
-}
-
-static void serve(struct worker *w, uint32_t slot, uint32_t events)
-{
-	struct flow *f = &w->flows[slot];
-	unsigned ready = 0;
-
-	if (f->state == FLOW_CLOSED || f->state == FLOW_NONE)
-		return;
-	if ((events & (EPOLLERR | EPOLLHUP)) && trouble(w, f, events))
-		return;
-	events &= f->watched;
-	if (events & EPOLLIN)
-		ready |= FLOW_READABLE;
-	if (events & EPOLLOUT)
-		ready |= FLOW_WRITABLE;
-	if (!ready)
-		return;
-	w->shared->workload->ready(&w->lane, f, ready);
-	if (f->err) {
-		close_flow(w, f);
-		return;
-	}
-	if (f->blocked && (ready & FLOW_WRITABLE)) {
-		f->blocked = false;
-		f->due += w->lane.transfer->delay;
-		heap_push(&w->due, f->due, f->slot);
-		watch(w, f);
-	}
-}
-
-/* ---- timed sends ---- */
-
-/* Send what is due on the flow at the top of the heap. */
-static void serve_due(struct worker *w, nsec_t now)
-{
-	struct flow *f = &w->flows[heap_top(&w->due)->id];
-	nsec_t period = w->lane.transfer->delay;
-	uint64_t before = counter_get(&f->tx_bytes);
-
-	if (f->state != FLOW_RUNNING) {
-		heap_pop(&w->due);
-		return;
-	}
-	if (now - f->due >= period)
-		counter_add(&w->lane.counters.late, 1);
-	w->shared->workload->ready(&w->lane, f, FLOW_WRITABLE);
-	if (f->err) {
-		heap_pop(&w->due);
-		close_flow(w, f);
-		return;
-	}
-	if (counter_get(&f->tx_bytes) == before) {
-		/* No room: now the socket is waited for, then the clock. */
-		heap_pop(&w->due);
-		f->blocked = true;
-		watch(w, f);
-		return;
-	}
-	f->due += period;
-	heap_delay_top(&w->due, f->due);
-}
-
-/*
- * Serve due flows; a bounded number, so that a worker that cannot keep up
- * still sees its events. Returns how long the poller may wait.
- */
-static nsec_t run_timed(struct worker *w)
-{
-	const struct heap_item *top = heap_top(&w->due);
-	uint32_t budget = w->n_flows + 1;
-	nsec_t now;
-
-	if (!top)
-		return -1;
-	now = clock_now();
-	while (top && top->due <= now && budget--) {
-		serve_due(w, now);
-		top = heap_top(&w->due);
-	}
-	if (!top)
-		return -1;
-	return top->due > now ? top->due - now : 0;
-}
-
-/* ---- edges ---- */
-
-static struct io_counts read_counts(const struct lane_counters *c)
-{
-	return (struct io_counts){
-		.tx_bytes = counter_get(&c->tx_bytes),
-		.rx_bytes = counter_get(&c->rx_bytes),
-		.tx_transfers = counter_get(&c->tx_transfers),
-		.rx_transfers = counter_get(&c->rx_transfers),
-		.tx_short = counter_get(&c->tx_short),
-		.rx_short = counter_get(&c->rx_short),
-		.tx_again = counter_get(&c->tx_again),
-		.rx_again = counter_get(&c->rx_again),
-		.rx_truncated = counter_get(&c->rx_truncated),
-		.waits = counter_get(&c->waits),
-		.wakeups = counter_get(&c->wakeups),
-		.late = counter_get(&c->late),
-	};
-}
-
-static struct zc_counts read_zc(const struct worker *w)
-{
-	const struct lane_counters *c = &w->lane.counters;
-
-	return (struct zc_counts){
-		.sends = counter_get(&c->zc_sends),
-		.completions = counter_get(&c->zc_completions),
-		.copied = counter_get(&c->zc_copied),
-		.enobufs = counter_get(&c->zc_enobufs),
-		.fallbacks = counter_get(&c->zc_fallbacks),
-		.peak_pinned = counter_get(&c->zc_peak),
-	};
-}
-
-/* Let flow @f begin: edge 0 has come. */
-static void begin(struct worker *w, struct flow *f)
-{
-	flow_move(f, FLOW_RUNNING);
-	if (timed(w) && (f->roles & FLOW_SENDS)) {
-		nsec_t phase = (nsec_t)((__int128)w->lane.transfer->delay *
-					f->id / w->shared->flows);
-
-		f->due = w->shared->start + phase;
-		heap_push(&w->due, f->due, f->slot);
-	}
-	watch(w, f);
-}
-
-static void pass_edge(struct worker *w, unsigned k, bool last)
-{
-	struct worker_edge *e = &w->edges[k];
-	uint32_t i;
-
-	e->when = clock_now();
-	for (i = 0; i < w->n_flows; i++) {
-		e->tx[i] = counter_get(&w->flows[i].tx_bytes);
-		e->rx[i] = counter_get(&w->flows[i].rx_bytes);
-		e->err[i] = w->flows[i].err;
-	}
-	e->cpu = sched_getcpu();
-	e->counts = read_counts(&w->lane.counters);
-	e->zc = read_zc(w);
-	e->usage = usage_thread();
-	for (i = 0; i < w->n_flows; i++) {
-		struct flow *f = &w->flows[i];
-
-		if (k == 0 && !last && f->state == FLOW_READY)
-			begin(w, f);
-		if (last && f->state < FLOW_DRAINING) {
-			flow_move(f, FLOW_DRAINING);
-			watch(w, f);
-		}
-	}
-	atomic_store_explicit(&w->pending, w->lane.zc_pending,
-			      memory_order_release);
-	atomic_store_explicit(&w->edges_done, k + 1, memory_order_release);
-	report(w);
-}
-
-static void obey(struct worker *w)
-{
-	unsigned command =
-		atomic_load_explicit(&w->shared->command, memory_order_acquire);
-	unsigned asked = command & COMMAND_EDGES, k;
-
-	/* Flows that were dealt before the start must take part in it. */
-	if (!(w->obeyed & COMMAND_EDGES))
-		open_mail(w);
-	for (k = w->obeyed & COMMAND_EDGES; k < asked; k++)
-		pass_edge(w, k, k + 1 == asked && (command & COMMAND_FINAL));
-	if (command & COMMAND_QUIT)
-		w->quit = true;
-	w->obeyed = command;
-}
-
-static bool commanded(const struct worker *w)
-{
-	return atomic_load_explicit(&w->shared->command,
-				    memory_order_relaxed) != w->obeyed;
-}
-
-/* ---- the thread ---- */
 
 static void take_wake(struct worker *w)
 {
@@ -341,7 +28,7 @@ static void take_wake(struct worker *w)
 
 	/* Only empties the counter; mail and command are looked at anyway. */
 	(void)!read(w->wake_fd, &n, sizeof(n));
-	open_mail(w);
+	worker_open_mail(w);
 }
 
 /* One wait and the events it brought; -1 when the poller failed. */
@@ -357,12 +44,12 @@ static int turn(struct worker *w, nsec_t timeout)
 		struct poller_event e = poller_event(&w->poller, i);
 
 		if (e.tag == TAG_FLOW)
-			serve(w, e.index, e.events);
+			worker_serve(w, e.index, e.events);
 		else
 			take_wake(w);
 		/* An edge must not wait for the rest of a long batch. */
-		if (commanded(w))
-			obey(w);
+		if (worker_commanded(w))
+			worker_obey(w);
 	}
 	return 0;
 }
@@ -376,16 +63,22 @@ static void limp(struct worker *w)
 		(void)poll(&p, 1, 1000); /* a time-out only looks again */
 		if (p.revents)
 			take_wake(w);
-		if (commanded(w))
-			obey(w);
+		if (worker_commanded(w))
+			worker_obey(w);
 	}
 }
 
 static void loop(struct worker *w)
 {
 	while (!w->quit) {
-		nsec_t timeout = timed(w) ? run_timed(w) : -1;
+		nsec_t timeout = worker_timed(w) ? worker_run_timed(w) : -1;
 
+		if (w->alone) {
+			worker_serve_alone(w);
+			if (worker_commanded(w))
+				worker_obey(w);
+			continue;
+		}
 		if (turn(w, timeout)) {
 			die_quietly(w, errno, "waiting for events failed");
 			limp(w);
@@ -451,7 +144,7 @@ static int prepare(struct worker *w)
 			return -1;
 		w->lane.rx_buffer = w->rx_memory.base;
 	}
-	if (timed(w) && heap_init(&w->due, w->room))
+	if (worker_timed(w) && heap_init(&w->due, w->room))
 		return fault_set(&w->fault, ENOMEM, "worker %d", w->index);
 	return prepare_edges(w);
 }
@@ -462,7 +155,7 @@ static void *worker_main(void *arg)
 	uint32_t i;
 
 	/* The default slack of 50 us would make every timed send late. */
-	if (timed(w))
+	if (worker_timed(w))
 		(void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 	if (prepare(w) || poller_open(&w->poller, w->shared->maxevents) ||
 	    poller_add(&w->poller, w->wake_fd, EPOLLIN, TAG_WAKE, 0)) {
@@ -470,7 +163,7 @@ static void *worker_main(void *arg)
 		return NULL;
 	}
 	atomic_store_explicit(&w->prepared, true, memory_order_release);
-	report(w);
+	worker_report(w);
 	loop(w);
 	for (i = 0; i < w->n_flows; i++) {
 		if (w->flows[i].fd >= 0)
@@ -556,7 +249,7 @@ void worker_wake(struct worker *w)
 {
 	uint64_t one = 1;
 
-	(void)!write(w->wake_fd, &one, sizeof(one)); /* as in report() */
+	(void)!write(w->wake_fd, &one, sizeof(one)); /* as in worker_report() */
 }
 
 void worker_join(struct worker *w)

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a worker does with its flows: take, watch, serve, close. */
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/engine/sock.h"
+#include "common/engine/worker_flow.h"
+#include "common/engine/zerocopy_tx.h"
+
+void worker_report(struct worker *w)
+{
+	uint64_t one = 1;
+
+	/* Cannot block or fail before 2^64 reports are unread. */
+	(void)!write(w->shared->report_fd, &one, sizeof(one));
+}
+
+/* ---- flows ---- */
+
+/* Close @f; one that dies before its time is counted and named. */
+void worker_close_flow(struct worker *w, struct flow *f)
+{
+	bool untimely = f->state < FLOW_DRAINING && f->err;
+
+	if (f->fd >= 0) {
+		poller_remove(&w->poller, f->fd);
+		(void)close(f->fd); /* data in flight is given up on purpose */
+		f->fd = -1;
+	}
+	w->lane.zc_pending -= zerocopy_tx_pending(f);
+	f->zc_done = f->zc_next;
+	flow_move(f, FLOW_CLOSED);
+	if (!untimely) {
+		f->err = 0;
+		return;
+	}
+	if (!w->lane.failed++) {
+		w->lane.first_err = f->err;
+		w->lane.first_failed = f->id;
+	}
+	atomic_store_explicit(&w->dead, (unsigned)w->lane.failed,
+			      memory_order_release);
+	worker_report(w);
+}
+
+/* Make the poller watch what the state of @f wants. */
+void worker_watch(struct worker *w, struct flow *f)
+{
+	uint32_t wanted = flow_wanted(f, worker_timed(w));
+
+	if (wanted == f->watched || f->fd < 0)
+		return;
+	if (poller_change(&w->poller, f->fd, wanted, TAG_FLOW, f->slot)) {
+		f->err = errno;
+		worker_close_flow(w, f);
+		return;
+	}
+	f->watched = wanted;
+}
+
+static void adopt(struct worker *w, const struct worker_mail *m)
+{
+	struct flow *f = &w->flows[w->n_flows];
+
+	f->slot = w->n_flows++;
+	f->fd = m->fd;
+	f->id = m->id;
+	f->roles = (uint8_t)m->roles;
+	f->connect_time = m->connect_time;
+	f->local_port = (uint16_t)m->local_port;
+	f->peer_port = (uint16_t)m->peer_port;
+	flow_move(f, FLOW_READY);
+	f->watched = flow_wanted(f, worker_timed(w));
+	if (poller_add(&w->poller, f->fd, f->watched, TAG_FLOW, f->slot)) {
+		f->err = errno;
+		worker_close_flow(w, f);
+	}
+}
+
+void worker_open_mail(struct worker *w)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&w->lock);
+	for (i = 0; i < w->n_mail; i++)
+		adopt(w, &w->mail[i]);
+	w->n_mail = 0;
+	pthread_mutex_unlock(&w->lock);
+}
+
+/*
+ * An error or a hang-up was reported. Completions of zero-copy sends come
+ * that way too and mean nothing bad. True when @f was closed.
+ */
+static bool trouble(struct worker *w, struct flow *f, uint32_t events)
+{
+	int drained = 0;
+
+	if (w->lane.transfer->zerocopy) {
+		drained = zerocopy_tx_drain(&w->lane, f);
+		if (drained < 0)
+			goto dead;
+		if (f->state == FLOW_DRAINING)
+			atomic_store_explicit(&w->pending, w->lane.zc_pending,
+					      memory_order_release);
+		if (f->state == FLOW_DRAINING && !w->lane.zc_pending)
+			worker_report(w);
+	}
+	if (drained)
+		return false;
+	/* Whoever transfers now meets the error himself, after the data. */
+	if (events & f->watched & (EPOLLIN | EPOLLOUT))
+		return false;
+	f->err = sock_connect_result(f->fd);
+	if (!f->err && !(events & EPOLLHUP))
+		return false;
+	if (!f->err)
+		f->err = ECONNRESET;
+dead:
+	worker_close_flow(w, f);
+	return true;
+}
+
+void worker_serve(struct worker *w, uint32_t slot, uint32_t events)
+{
+	struct flow *f = &w->flows[slot];
+	unsigned ready = 0;
+
+	if (f->state == FLOW_CLOSED || f->state == FLOW_NONE)
+		return;
+	if ((events & (EPOLLERR | EPOLLHUP)) && trouble(w, f, events))
+		return;
+	events &= f->watched;
+	if (events & EPOLLIN)
+		ready |= FLOW_READABLE;
+	if (events & EPOLLOUT)
+		ready |= FLOW_WRITABLE;
+	if (!ready)
+		return;
+	w->shared->workload->ready(&w->lane, f, ready);
+	if (f->err) {
+		worker_close_flow(w, f);
+		return;
+	}
+	if (f->blocked && (ready & FLOW_WRITABLE)) {
+		f->blocked = false;
+		f->due += w->lane.transfer->delay;
+		heap_push(&w->due, f->due, f->slot);
+		worker_watch(w, f);
+	}
+}
+
+/* ---- timed sends ---- */
+
+/* Send what is due on the flow at the top of the heap. */
+static void serve_due(struct worker *w, nsec_t now)
+{
+	struct flow *f = &w->flows[heap_top(&w->due)->id];
+	nsec_t period = w->lane.transfer->delay;
+	uint64_t before = counter_get(&f->tx_bytes);
+
+	if (f->state != FLOW_RUNNING) {
+		heap_pop(&w->due);
+		return;
+	}
+	if (now - f->due >= period)
+		counter_add(&w->lane.counters.late, 1);
+	w->shared->workload->ready(&w->lane, f, FLOW_WRITABLE);
+	if (f->err) {
+		heap_pop(&w->due);
+		worker_close_flow(w, f);
+		return;
+	}
+	if (counter_get(&f->tx_bytes) == before) {
+		/* No room: now the socket is waited for, then the clock. */
+		heap_pop(&w->due);
+		f->blocked = true;
+		worker_watch(w, f);
+		return;
+	}
+	f->due += period;
+	heap_delay_top(&w->due, f->due);
+}
+
+/*
+ * Serve due flows; a bounded number, so that a worker that cannot keep up
+ * still sees its events. Returns how long the poller may wait.
+ */
+nsec_t worker_run_timed(struct worker *w)
+{
+	const struct heap_item *top = heap_top(&w->due);
+	uint32_t budget = w->n_flows + 1;
+	nsec_t now;
+
+	if (!top)
+		return -1;
+	now = clock_now();
+	while (top && top->due <= now && budget--) {
+		serve_due(w, now);
+		top = heap_top(&w->due);
+	}
+	if (!top)
+		return -1;
+	return top->due > now ? top->due - now : 0;
+}
+
+/* ---- a flow alone ---- */
+
+/* Longest that a transfer blocks: an edge is seen that late at most. */
+#define ALONE_PATIENCE (10 * NSEC_PER_MSEC)
+
+static void block(struct worker *w, struct flow *f, bool on)
+{
+	struct timeval limit = { .tv_usec = ALONE_PATIENCE / NSEC_PER_USEC };
+
+	w->alone = on;
+	if (!on) {
+		w->lane.tx_flags |= MSG_DONTWAIT;
+		w->lane.rx_flags |= MSG_DONTWAIT;
+		return;
+	}
+	if (sock_block(f->fd, &limit)) {
+		w->alone = false; /* the poller serves it then */
+		return;
+	}
+	w->lane.tx_flags &= ~MSG_DONTWAIT;
+	w->lane.rx_flags &= ~MSG_DONTWAIT;
+}
+
+void worker_judge_alone(struct worker *w)
+{
+	struct flow *f = &w->flows[0];
+	bool one_way = f->roles == FLOW_SENDS || f->roles == FLOW_RECEIVES;
+	bool alone = w->n_flows == 1 && f->state == FLOW_RUNNING && one_way &&
+		     !worker_timed(w) && !w->lane.transfer->zerocopy;
+
+	if (alone != w->alone)
+		block(w, f, alone);
+}
+
+void worker_serve_alone(struct worker *w)
+{
+	struct flow *f = &w->flows[0];
+
+	w->shared->workload->ready(&w->lane, f,
+				   f->roles == FLOW_SENDS ? FLOW_WRITABLE :
+							    FLOW_READABLE);
+	if (!f->err)
+		return;
+	worker_close_flow(w, f);
+	worker_judge_alone(w);
+}
