@@ -93,7 +93,7 @@ static void put_throughput(const struct report *r,
 	double value = 0, rate = f->local_rate;
 	const char *text;
 
-	if (!r->local->counts.rx_bytes && f->remote_rate >= 0)
+	if (!r->local->counts.rx_bytes)
 		rate = f->remote_rate;
 	text = units_convert(r->unit, rate < 0 ? 0 : rate, &value);
 	if (rate < 0)
