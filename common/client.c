@@ -232,8 +232,10 @@ static int find_data(struct client *c)
 {
 	const struct options *o = c->own;
 	struct addr base = c->server;
-	bool own_port = opt_was_given(&c->run->given,
-				      (size_t)opt_find(&c->run->list, "port"));
+	bool given = opt_was_given(&c->run->given,
+				   (size_t)opt_find(&c->run->list, "port"));
+	/* A port that is not the server's own is a relay's. */
+	bool relay = given && o->port != c->accept.ports[0];
 	int i;
 
 	if (o->control_host &&
@@ -243,9 +245,8 @@ static int find_data(struct client *c)
 	c->n_data = c->accept.n_ports;
 	for (i = 0; i < c->n_data; i++) {
 		c->data[i] = base;
-		/* What the user typed may be a relay's port. */
 		addr_set_port(&c->data[i],
-			      own_port ? (int)o->port + i : c->accept.ports[i]);
+			      relay ? (int)o->port + i : c->accept.ports[i]);
 	}
 	return 0;
 }

@@ -61,6 +61,7 @@ int server_listen_data(struct server *s, struct sock_plan *plan, int ports)
 		.n_addrs = s->n_addrs,
 		.port = s->port,
 		.n_ports = ports,
+		.scatter = !s->own->port,
 		.backlog = (int)s->own->listen_backlog,
 		.v6only = s->v6only,
 		.freebind = s->own->freebind,

@@ -49,7 +49,8 @@ struct acceptor {
 static int open_port(struct acceptor *a, const struct acceptor_request *rq,
 		     int k, struct fault *fault)
 {
-	int i, port = rq->port ? rq->port + k : 0;
+	bool any = !rq->port || (rq->scatter && k > 0);
+	int i, port = any ? 0 : rq->port + k;
 
 	for (i = 0; i < rq->n_addrs; i++) {
 		struct addr at = rq->addrs[i];

@@ -23,6 +23,7 @@ struct acceptor_request {
 	int n_addrs;
 	int port; /* first port, or 0: any free ones */
 	int n_ports; /* consecutive ports */
+	bool scatter; /* any free ones but for the first */
 	int backlog;
 	bool v6only; /* IPv6 listeners take no IPv4 */
 	bool freebind;
