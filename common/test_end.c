@@ -96,7 +96,6 @@ int test_collect(struct test *t)
 	nsec_t limit = clock_now() + STRAGGLERS;
 	int b = crew_edges(t->crew) - 1, a = t->options->warmup ? 1 : 0;
 	struct end_result *r = &t->local;
-	struct io_counts life;
 
 	while (crew_pending(t->crew) && clock_now() < limit)
 		test_wait(t, limit);
@@ -105,9 +104,6 @@ int test_collect(struct test *t)
 	r->warnings = t->plan->warnings;
 	if (crew_collect(t->crew, a < b ? a : b, b, r))
 		return -1;
-	life = crew_counts(t->crew);
-	r->tx_bytes_total = life.tx_bytes;
-	r->rx_bytes_total = life.rx_bytes;
 	r->usage_start = t->usage_start;
 	r->usage_end = t->usage_end;
 	r->n_settings = t->socks.n;
@@ -193,6 +189,8 @@ void test_exchange(struct test *t)
 	/* Without an answer the second comparison is just not known. */
 	if (!t->client)
 		(void)test_compare_clocks(t, true, clock_now() + NSEC_PER_SEC);
+	/* As late as may be: what was under way has come in meanwhile. */
+	t->local.life = crew_counts(t->crew);
 	for (i = 0; i < t->n_peers; i++)
 		send_result(t, i);
 	while (unfinished(t) && clock_now() < limit)

@@ -59,8 +59,6 @@ static const struct json_field result_fields[] = {
 	JSON_I64_FIELD(end_result, end),
 	JSON_I64_FIELD(end_result, seconds),
 	JSON_I64_FIELD(end_result, edge_spread),
-	JSON_U64_FIELD(end_result, tx_bytes_total),
-	JSON_U64_FIELD(end_result, rx_bytes_total),
 	JSON_I64_FIELD(end_result, flows_failed),
 	JSON_I64_FIELD(end_result, connect_p50),
 	JSON_I64_FIELD(end_result, connect_p99),
@@ -165,6 +163,7 @@ static void put_head(cJSON *o, const struct end_result *r)
 	json_put_i64(o, "flows_all", r->n_flows);
 	put_object(o, "counts", counts_fields, COUNT(counts_fields),
 		   &r->counts);
+	put_object(o, "life", counts_fields, COUNT(counts_fields), &r->life);
 	put_object(o, "zerocopy", zc_fields, COUNT(zc_fields), &r->zc);
 	put_object(o, "usage_start", usage_fields, COUNT(usage_fields),
 		   &r->usage_start);
@@ -356,6 +355,8 @@ static int get_head(const cJSON *o, struct end_result *r, struct fault *fault)
 	    json_get_i64(o, "flows_all", 0, RESULT_WIRE_FLOWS, &flows, fault) ||
 	    get_object(o, "counts", counts_fields, COUNT(counts_fields),
 		       &r->counts, fault) ||
+	    get_object(o, "life", counts_fields, COUNT(counts_fields), &r->life,
+		       fault) ||
 	    get_object(o, "zerocopy", zc_fields, COUNT(zc_fields), &r->zc,
 		       fault) ||
 	    get_object(o, "usage_start", usage_fields, COUNT(usage_fields),

@@ -300,10 +300,9 @@ struct io_counts crew_counts(const struct crew *c)
 	int i;
 
 	for (i = 0; i < c->started; i++) {
-		const struct lane_counters *l = &worker_at(c, i)->lane.counters;
+		struct io_counts one = lane_counts(&worker_at(c, i)->lane);
 
-		sum.tx_bytes += counter_get(&l->tx_bytes);
-		sum.rx_bytes += counter_get(&l->rx_bytes);
+		add_counts(&sum, &one);
 	}
 	return sum;
 }
@@ -385,15 +384,7 @@ static int64_t real_affinity(const struct worker *w)
  */
 static struct zc_counts zc_life(const struct worker *w)
 {
-	const struct lane_counters *c = &w->lane.counters;
-	struct zc_counts z = {
-		.sends = counter_get(&c->zc_sends),
-		.completions = counter_get(&c->zc_completions),
-		.copied = counter_get(&c->zc_copied),
-		.enobufs = counter_get(&c->zc_enobufs),
-		.fallbacks = counter_get(&c->zc_fallbacks),
-		.peak_pinned = counter_get(&c->zc_peak),
-	};
+	struct zc_counts z = lane_zc(&w->lane);
 
 	z.outstanding = z.sends - z.completions;
 	return z;

@@ -37,3 +37,37 @@ uint32_t flow_wanted(const struct flow *f, bool timed)
 	}
 	return wanted;
 }
+
+struct io_counts lane_counts(const struct lane *l)
+{
+	const struct lane_counters *c = &l->counters;
+
+	return (struct io_counts){
+		.tx_bytes = counter_get(&c->tx_bytes),
+		.rx_bytes = counter_get(&c->rx_bytes),
+		.tx_transfers = counter_get(&c->tx_transfers),
+		.rx_transfers = counter_get(&c->rx_transfers),
+		.tx_short = counter_get(&c->tx_short),
+		.rx_short = counter_get(&c->rx_short),
+		.tx_again = counter_get(&c->tx_again),
+		.rx_again = counter_get(&c->rx_again),
+		.rx_truncated = counter_get(&c->rx_truncated),
+		.waits = counter_get(&c->waits),
+		.wakeups = counter_get(&c->wakeups),
+		.late = counter_get(&c->late),
+	};
+}
+
+struct zc_counts lane_zc(const struct lane *l)
+{
+	const struct lane_counters *c = &l->counters;
+
+	return (struct zc_counts){
+		.sends = counter_get(&c->zc_sends),
+		.completions = counter_get(&c->zc_completions),
+		.copied = counter_get(&c->zc_copied),
+		.enobufs = counter_get(&c->zc_enobufs),
+		.fallbacks = counter_get(&c->zc_fallbacks),
+		.peak_pinned = counter_get(&c->zc_peak),
+	};
+}

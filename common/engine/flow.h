@@ -92,6 +92,12 @@ const char *flow_state_name(enum flow_state state);
  */
 uint32_t flow_wanted(const struct flow *f, bool timed);
 
+/* The counters of @l now, from any thread. */
+struct io_counts lane_counts(const struct lane *l);
+
+/* The zero-copy counters of @l now; `outstanding` is left 0. */
+struct zc_counts lane_zc(const struct lane *l);
+
 /* Start of the payload of flow @f's next send in the lane's buffer. */
 static inline const uint8_t *flow_payload(const struct lane *l,
 					  const struct flow *f)

@@ -6,38 +6,6 @@
 #include "common/engine/worker_flow.h"
 #include "common/measure/usage.h"
 
-static struct io_counts read_counts(const struct lane_counters *c)
-{
-	return (struct io_counts){
-		.tx_bytes = counter_get(&c->tx_bytes),
-		.rx_bytes = counter_get(&c->rx_bytes),
-		.tx_transfers = counter_get(&c->tx_transfers),
-		.rx_transfers = counter_get(&c->rx_transfers),
-		.tx_short = counter_get(&c->tx_short),
-		.rx_short = counter_get(&c->rx_short),
-		.tx_again = counter_get(&c->tx_again),
-		.rx_again = counter_get(&c->rx_again),
-		.rx_truncated = counter_get(&c->rx_truncated),
-		.waits = counter_get(&c->waits),
-		.wakeups = counter_get(&c->wakeups),
-		.late = counter_get(&c->late),
-	};
-}
-
-static struct zc_counts read_zc(const struct worker *w)
-{
-	const struct lane_counters *c = &w->lane.counters;
-
-	return (struct zc_counts){
-		.sends = counter_get(&c->zc_sends),
-		.completions = counter_get(&c->zc_completions),
-		.copied = counter_get(&c->zc_copied),
-		.enobufs = counter_get(&c->zc_enobufs),
-		.fallbacks = counter_get(&c->zc_fallbacks),
-		.peak_pinned = counter_get(&c->zc_peak),
-	};
-}
-
 /* Let flow @f begin: edge 0 has come. */
 static void begin(struct worker *w, struct flow *f)
 {
@@ -64,8 +32,8 @@ static void pass_edge(struct worker *w, unsigned k, bool last)
 		e->err[i] = w->flows[i].err;
 	}
 	e->cpu = sched_getcpu();
-	e->counts = read_counts(&w->lane.counters);
-	e->zc = read_zc(w);
+	e->counts = lane_counts(&w->lane);
+	e->zc = lane_zc(&w->lane);
 	e->usage = usage_thread();
 	for (i = 0; i < w->n_flows; i++) {
 		struct flow *f = &w->flows[i];

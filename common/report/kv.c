@@ -202,8 +202,10 @@ static void put_end(const struct report *r, const char *end,
 	printf("%s_seconds=%.9f\n", end, (double)e->seconds / 1e9);
 	printf("%s_edge_spread=%.9f\n", end, (double)e->edge_spread / 1e9);
 	put_counts(end, &e->counts);
-	printf("%s_tx_bytes_total=%" PRIu64 "\n", end, e->tx_bytes_total);
-	printf("%s_rx_bytes_total=%" PRIu64 "\n", end, e->rx_bytes_total);
+	printf("%s_tx_bytes_total=%" PRIu64 "\n", end, e->life.tx_bytes);
+	printf("%s_rx_bytes_total=%" PRIu64 "\n", end, e->life.rx_bytes);
+	printf("%s_rx_truncated_total=%" PRIu64 "\n", end,
+	       e->life.rx_truncated);
 	put_cpu(strcmp(end, "local") ? "remote_cpu_user" : "local_cpu_user",
 		e->usage_end.user - e->usage_start.user);
 	put_cpu(strcmp(end, "local") ? "remote_cpu_system" : "local_cpu_system",

@@ -108,7 +108,7 @@ struct end_result {
 	nsec_t edge_spread; /* most by which a worker's window differed */
 	struct io_counts counts; /* sum over the workers */
 	struct zc_counts zc;
-	uint64_t tx_bytes_total, rx_bytes_total; /* whole life of the flows */
+	struct io_counts life; /* since the flows were opened, drain included */
 	struct usage usage_start, usage_end; /* this process */
 	int64_t flows_failed;
 	nsec_t connect_p50, connect_p99, connect_max; /* over the flows */
