@@ -20,7 +20,8 @@ LOADS   := $(OBJ)/libworkloads.a
 lib_src   := $(sort $(wildcard common/*.c common/*/*.c))
 load_src  := $(sort $(foreach w,$(WORKLOADS),$(wildcard $(w)/*.c)))
 unit_src  := $(sort $(wildcard tests/unit/test_*.c))
-bench_src := $(sort $(wildcard tests/bench/bench_*.c))
+# tests/bench/bench compiles these itself; here they are only linted.
+bench_src := $(sort $(wildcard tests/bench/*.c))
 fuzz_src  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 all_src   := $(lib_src) $(load_src) $(unit_src) $(bench_src) $(fuzz_src)
 headers   := $(sort $(wildcard common/*.h common/*/*.h $(WORKLOADS:%=%/*.h) \
@@ -31,7 +32,6 @@ scripts   := $(shell grep -lE '^.!.*[/ ](ba)?sh$$' .ci/* scripts/* tests/* \
 
 PROGRAMS := $(WORKLOADS:%=$(BIN)/%)
 UNIT     := $(unit_src:%.c=$(OBJ)/%)
-BENCH    := $(bench_src:%.c=$(OBJ)/%)
 FUZZ     := $(fuzz_src:%.c=$(OBJ)/%)
 
 # Libraries. Nothing is probed for goals that compile nothing.
@@ -126,10 +126,9 @@ wrap = $(addprefix -Wl$(comma)--wrap=,$(shell \
 comma := ,
 # Only the linker calls a __wrap_ function.
 $(OBJ)/tests/%.o: private extra = -Wno-missing-prototypes
-$(UNIT) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(LOADS) $(LIB)
+$(UNIT): $(OBJ)/%: $(OBJ)/%.o $(LOADS) $(LIB)
 	$(call say,LD)
-	$(Q)$(link) $(call wrap,$*.c) -o $@ $< $(LOADS) $(libs) \
-		$(if $(filter tests/unit/%,$*),-lcmocka)
+	$(Q)$(link) $(call wrap,$*.c) -o $@ $< $(LOADS) $(libs) -lcmocka
 
 -include $(patsubst %.c,$(OBJ)/%.d,$(all_src))
 
@@ -220,9 +219,8 @@ $(FUZZ:%=%.run): %.run: %
 		-artifact_prefix=$(OBJ)/$(*F)- $(OBJ)/corpus/$(*F) \
 		$(wildcard tests/fuzz/corpus/$(*F))
 
-bench: all $(BENCH) ## programs and scripts named tests/bench/bench_*
-	$(Q)for b in $(BENCH) $(filter-out %.c,$(wildcard tests/bench/bench_*)); \
-		do echo "== $${b##*/}"; $(run) $$b || exit; done
+bench: all ## against a bare loop and other tools; BENCH_ARGS='--list'
+	$(Q)tests/bench/bench $(BENCH_ARGS)
 
 demo: all ## a short run between two programs of this machine, in words
 	$(Q)scripts/demo
@@ -243,7 +241,7 @@ $(OBJ)/%.tidy: %.c $(OBJ)/%.o .clang-tidy
 lint-cppcheck:
 	cppcheck --quiet -j2 --std=c11 --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability -D_GNU_SOURCE \
-		-I. $(lib_src) $(load_src)
+		-I. $(lib_src) $(load_src) $(bench_src)
 lint-text:
 	$(if $(scripts),shellcheck -S warning $(scripts))
 	codespell
@@ -284,7 +282,7 @@ help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 		awk -F'|' '{ printf "  %-11s %s\n", $$1, $$2 }'
 	@echo 'Variables: V=1 SAN=address,undefined|thread WERROR=1 CC CPPFLAGS'
-	@echo '  CFLAGS LDFLAGS DESTDIR PREFIX PYTEST_ARGS FUZZ_SECONDS'
+	@echo '  CFLAGS LDFLAGS DESTDIR PREFIX PYTEST_ARGS BENCH_ARGS FUZZ_SECONDS'
 
 .PHONY: all check check-unit check-e2e check-small check-san unit-programs \
 	soak fuzz fuzz-programs fuzz-run bench demo lint lint-format lint-build lint-objects \

@@ -37,7 +37,7 @@ enum status outcome_report(struct run *run, const struct test *t, int index,
 	int i;
 
 	fill_report(run, t, index, strangers, &r);
-	peers = calloc((size_t)t->n_peers, sizeof(*peers));
+	peers = calloc((size_t)t->n_peers, sizeof(const struct end_result *));
 	if (!peers) {
 		complain("out of memory");
 		return STATUS_FAILED;

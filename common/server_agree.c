@@ -30,6 +30,34 @@ static nsec_t serve_data(void *arg, nsec_t now)
 	return acceptor_run(s->acceptor, now);
 }
 
+/*
+ * The windows of @hello must be those of its options: the limits of admit()
+ * are held against the windows, the run follows the options.
+ */
+static int check_windows(const struct message_hello *hello,
+			 const struct options *o, struct fault *fault)
+{
+	nsec_t warmup = 0, measured = 0;
+	int i, n = 0;
+
+	for (i = 0; i < hello->n_windows; i++) {
+		const struct message_window *w = &hello->windows[i];
+
+		if (w->warmup && !n && !warmup) {
+			warmup = w->length;
+			continue;
+		}
+		/* A second warm-up counts as one more: refused. */
+		measured = w->length;
+		n++;
+	}
+	if (n == 1 && warmup == o->warmup && measured == o->test_length)
+		return 0;
+	return fault_set(fault, 0,
+			 "the windows of the client are not its --warmup and "
+			 "--test-length");
+}
+
 static int fill_test(struct server *s, const struct message_hello *hello)
 {
 	struct test *t = &s->test;
@@ -54,6 +82,8 @@ static int fill_test(struct server *s, const struct message_hello *hello)
 		return -1;
 	t->options = t->agreement.values;
 	if (t->workload->check(t->agreement.values, &s->fault))
+		return -1;
+	if (check_windows(hello, t->options, &s->fault))
 		return -1;
 	t->flows = t->workload->flows(t->agreement.values);
 	if (t->flows != hello->flows)

@@ -162,6 +162,24 @@ static void send_result(struct test *t, int i)
 	free(share.flows);
 }
 
+/*
+ * The comparisons of clocks with the only peer, as seen from this end. A
+ * client learns of the second one from the server's result.
+ */
+static void keep_clocks(struct test *t)
+{
+	const struct test_peer *p = &t->peers[0];
+
+	if (t->n_peers != 1)
+		return;
+	t->local.clock_before = p->before;
+	t->local.clock_after = p->after;
+	if (t->client && p->have_result) {
+		t->local.clock_after = p->result.clock_after;
+		t->local.clock_after.offset = -p->result.clock_after.offset;
+	}
+}
+
 /* Is something still to come from, or to go to, a peer that is there? */
 static bool unfinished(const struct test *t)
 {
@@ -201,6 +219,7 @@ void test_exchange(struct test *t)
 				     "the result of the %s did not arrive",
 				     t->client ? "server" : "client");
 	}
+	keep_clocks(t);
 	if (!t->client)
 		return;
 	t->peers[0].bye = true;

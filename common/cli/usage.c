@@ -136,8 +136,8 @@ char *opt_usage(const struct opt_list *list, const char *program,
 
 	if (!out)
 		return NULL;
-	memcpy(sorted, list->opt, list->n * sizeof(sorted[0]));
-	qsort(sorted, list->n, sizeof(sorted[0]), by_name);
+	memcpy(sorted, list->opt, list->n * sizeof(const struct opt *));
+	qsort(sorted, list->n, sizeof(const struct opt *), by_name);
 	(void)fprintf(out,
 		      "Usage: %s [OPTION...]        (a server)\n"
 		      "       %s -c -H HOST [OPTION...]\n\n",

@@ -192,6 +192,7 @@ static void put_clock(const char *key, const struct clock_match *m)
 static void put_end(const struct report *r, const char *end,
 		    const struct end_result *e)
 {
+	char key[64];
 	int i;
 
 	printf("%s_host=%s\n", end, e->host);
@@ -206,10 +207,10 @@ static void put_end(const struct report *r, const char *end,
 	printf("%s_rx_bytes_total=%" PRIu64 "\n", end, e->life.rx_bytes);
 	printf("%s_rx_truncated_total=%" PRIu64 "\n", end,
 	       e->life.rx_truncated);
-	put_cpu(strcmp(end, "local") ? "remote_cpu_user" : "local_cpu_user",
-		e->usage_end.user - e->usage_start.user);
-	put_cpu(strcmp(end, "local") ? "remote_cpu_system" : "local_cpu_system",
-		e->usage_end.system - e->usage_start.system);
+	(void)snprintf(key, sizeof(key), "%s_cpu_user", end);
+	put_cpu(key, e->usage_end.user - e->usage_start.user);
+	(void)snprintf(key, sizeof(key), "%s_cpu_system", end);
+	put_cpu(key, e->usage_end.system - e->usage_start.system);
 	printf("%s_pin_policy=%s\n", end, e->pin_policy);
 	printf("%s_cpus=%s\n", end, e->cpus);
 	printf("%s_flows_failed=%" PRId64 "\n", end, e->flows_failed);
