@@ -100,6 +100,8 @@ static int connect_control(struct client *c)
 static void fill_hello(const struct client *c, struct message_hello *h)
 {
 	const struct options *o = c->own;
+	bool given = opt_was_given(
+		&c->run->given, (size_t)opt_find(&c->run->list, "test-length"));
 
 	h->version_min = h->version_max = MESSAGE_VERSION;
 	(void)snprintf(h->program, sizeof(h->program), "%s",
@@ -110,8 +112,9 @@ static void fill_hello(const struct client *c, struct message_hello *h)
 	if (o->warmup)
 		h->windows[h->n_windows++] =
 			(struct message_window){ true, o->warmup };
-	h->windows[h->n_windows++] =
-		(struct message_window){ false, o->test_length };
+	h->windows[h->n_windows++] = (struct message_window){
+		false, test_length(c->run->workload, c->run->values, given)
+	};
 }
 
 static int say_hello(struct client *c)

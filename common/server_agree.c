@@ -35,8 +35,11 @@ static nsec_t serve_data(void *arg, nsec_t now)
  * are held against the windows, the run follows the options.
  */
 static int check_windows(const struct message_hello *hello,
-			 const struct options *o, struct fault *fault)
+			 const struct test *t, struct fault *fault)
 {
+	int at = opt_find(t->agreement.list, "test-length");
+	nsec_t length = test_length(t->workload, t->agreement.values,
+				    t->agreement.by[at] != AGREE_DEFAULT);
 	nsec_t warmup = 0, measured = 0;
 	int i, n = 0;
 
@@ -51,7 +54,7 @@ static int check_windows(const struct message_hello *hello,
 		measured = w->length;
 		n++;
 	}
-	if (n == 1 && warmup == o->warmup && measured == o->test_length)
+	if (n == 1 && warmup == t->options->warmup && measured == length)
 		return 0;
 	return fault_set(fault, 0,
 			 "the windows of the client are not its --warmup and "
@@ -83,7 +86,7 @@ static int fill_test(struct server *s, const struct message_hello *hello)
 	t->options = t->agreement.values;
 	if (t->workload->check(t->agreement.values, &s->fault))
 		return -1;
-	if (check_windows(hello, t->options, &s->fault))
+	if (check_windows(hello, t, &s->fault))
 		return -1;
 	t->flows = t->workload->flows(t->agreement.values);
 	if (t->flows != hello->flows)

@@ -13,17 +13,38 @@
 
 /* ---- preparing ---- */
 
-/* Bits of enum flow_role that some flow has at this end. */
-static unsigned roles_of_all(const struct test *t)
+/* What the flows do at this end: bits of enum flow_role; counts receivers. */
+static unsigned roles_of_all(struct test *t)
 {
-	unsigned roles = 0;
+	unsigned roles = 0, one;
 	int i;
 
-	/* Roles depend on the id's parity at most; two would do, all are
-	 * looked at so that no workload needs to promise that. */
-	for (i = 0; i < t->flows; i++)
-		roles |= t->workload->roles(t->agreement.values, t->client, i);
+	for (i = 0; i < t->flows; i++) {
+		one = t->workload->roles(t->agreement.values, t->client, i);
+		roles |= one;
+		if (one & FLOW_RECEIVES)
+			t->receiving += t->n_peers;
+	}
+	t->sends = roles & FLOW_SENDS;
 	return roles;
+}
+
+nsec_t test_length(const struct workload *w, const void *values,
+		   bool length_given)
+{
+	const struct options *o = values;
+	struct transfer transfer;
+
+	w->transfer(values, &transfer);
+	return transfer.limit && !length_given ? 0 : o->test_length;
+}
+
+/* Was -l given, here or at the other end? */
+static bool length_given(const struct test *t)
+{
+	int i = opt_find(t->agreement.list, "test-length");
+
+	return t->agreement.by[i] != AGREE_DEFAULT;
 }
 
 static int make_plan(struct test *t, const struct test_place *place,
@@ -71,6 +92,8 @@ int test_prepare(struct test *t, const struct test_place *place,
 	    limits_descriptors(t->plan->flows, t->plan->n_workers, fault))
 		return -1;
 	t->workload->transfer(t->agreement.values, &t->transfer);
+	t->untimed =
+		!test_length(t->workload, t->agreement.values, length_given(t));
 	t->socks.sends = roles & FLOW_SENDS;
 	t->socks.zerocopy = t->transfer.zerocopy;
 	if (sock_plan(&t->socks, t->options, place->family, t->plan->flows,
@@ -206,6 +229,9 @@ static void hear_message(struct test *t, struct test_peer *p, struct message *m)
 		break;
 	case MESSAGE_ROW:
 		p->row = m->row;
+		break;
+	case MESSAGE_DONE:
+		p->done = true;
 		break;
 	case MESSAGE_STOP:
 		test_end_early(t, "%s: %s", other_role(t), m->reason);

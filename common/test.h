@@ -28,6 +28,7 @@ struct test_peer {
 	nsec_t asked; /* when the open ping was sent */
 	struct end_result result;
 	bool have_result; /* all parts came */
+	bool done; /* received its limit of bytes on every flow */
 	bool bye; /* has all it needs from us */
 	struct row row; /* its latest */
 };
@@ -54,6 +55,11 @@ struct test {
 	struct test_peer *peers; /* owned, n_peers */
 	int participant; /* own number, at a client */
 	struct transfer transfer;
+	bool sends; /* some flow sends at this end */
+	int receiving; /* flows that receive at this end */
+	bool untimed; /* --bytes without -l: no limit of time */
+	bool moved; /* the limit of bytes ended the run */
+	bool done_told; /* our own part of --bytes is complete and said so */
 	struct sock_plan socks;
 	struct plan *plan; /* owned */
 	struct crew *crew; /* owned */
@@ -81,6 +87,14 @@ struct test_place {
 	const char *interface; /* of the route to the peer, or NULL */
 	int family; /* of the data sockets */
 };
+
+/*
+ * Length of the measured window that the options @values of @w ask for: 0
+ * where it lasts until a limit of bytes is reached, which is so unless a
+ * length was given too.
+ */
+nsec_t test_length(const struct workload *w, const void *values,
+		   bool length_given);
 
 /*
  * Make the plan, try the socket settings, check the limits and start the

@@ -81,7 +81,9 @@ static void judge_flows(struct end_result *r)
 
 static void name_ends(struct test *t, struct end_result *r)
 {
-	const char *reason = t->early[0] ? t->early : "time";
+	const char *reason = t->early[0] ? t->early :
+			     t->moved	 ? "bytes" :
+					   "time";
 
 	(void)snprintf(r->end_reason, sizeof(r->end_reason), "%s", reason);
 	host_name(r->host, sizeof(r->host));

@@ -27,7 +27,8 @@ static void make_agenda(struct agenda *a, const struct test *t)
 	if (o->warmup)
 		a->edges[a->n_edges++] = t->start + o->warmup;
 	a->window = a->n_edges - 1;
-	a->edges[a->n_edges++] = t->start + o->warmup + o->test_length;
+	a->edges[a->n_edges++] =
+		t->untimed ? NSEC_NEVER : t->start + o->warmup + o->test_length;
 	a->tick = t->start + o->interval;
 }
 
@@ -122,6 +123,29 @@ static void tick(struct test *t, struct agenda *a)
 		a->tick += t->options->interval;
 }
 
+/*
+ * With a limit of bytes the run is over when everything has been received, at
+ * either end; each says so of its own part.
+ */
+static bool all_moved(struct test *t)
+{
+	struct message done = { .type = MESSAGE_DONE };
+	int i;
+
+	if (!t->transfer.limit || crew_satisfied(t->crew) + crew_dead(t->crew) <
+					  (unsigned)t->receiving)
+		return false;
+	if (t->receiving && !t->done_told) {
+		t->done_told = true;
+		test_tell(t, &done);
+	}
+	for (i = 0; t->sends && i < t->n_peers; i++) {
+		if (!t->peers[i].done)
+			return false;
+	}
+	return true;
+}
+
 void test_measure(struct test *t)
 {
 	struct message stop = { .type = MESSAGE_STOP };
@@ -133,6 +157,10 @@ void test_measure(struct test *t)
 
 		if (now >= edge && a.next == a.n_edges - 1)
 			break;
+		if (a.next > 0 && all_moved(t)) {
+			t->moved = true;
+			break;
+		}
 		if (now >= edge)
 			pass_edge(t, &a, false);
 		else if (a.next > 0 && now >= a.tick && a.tick < edge)

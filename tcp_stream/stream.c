@@ -76,6 +76,8 @@ static void stream_transfer(const void *options, struct transfer *t)
 	t->more = !o->no_cork && !o->common.no_delay && !t->delay;
 	t->zerocopy = o->zerocopy;
 	t->discard = o->skip_rx_copy;
+	t->limit = (uint64_t)o->bytes;
+	t->edge = o->edge_trigger;
 }
 
 /*

@@ -9,7 +9,8 @@ struct stream_options {
 	struct options common; /* first: the shared table counts on it */
 	bool enable_read, enable_write, enable_tcp_maerts, split_bidir;
 	int64_t buffer_size, read_size;
-	bool zerocopy, skip_rx_copy, no_cork;
+	int64_t bytes; /* of each flow and direction; 0: no limit */
+	bool zerocopy, skip_rx_copy, no_cork, edge_trigger;
 	int64_t throughput_opt; /* unit of the throughput key */
 };
 

@@ -83,8 +83,18 @@ static const struct opt table[] = {
 	  .unit = "seconds",
 	  .help = "length of the measured window" },
 	LATER("rx-zerocopy", 'z', FLAG),
-	LATER("edge-trigger", 'E', FLAG),
-	LATER("bytes", 0, SIZE),
+	SWITCH("edge-trigger", 'E', PEER, edge_trigger,
+	       "edge-triggered events, with the same number of transfers each"),
+	{ .name = "bytes",
+	  .type = OPT_SIZE,
+	  .scope = OPT_TEST,
+	  .offset = AT(bytes),
+	  .min = 1,
+	  .max = INT64_MAX,
+	  .unit = "bytes",
+	  .off_is_0 = true,
+	  .help = "end once each flow has moved so many bytes each way it "
+		  "moves any; without -l there is no limit of time" },
 	LATER("zerocopy-reuse", 0, STRING),
 	LATER("buffers", 0, INT),
 	LATER("sendfile", 0, FLAG),
@@ -122,6 +132,10 @@ int stream_check(const void *options, struct fault *fault)
 		return fault_set(fault, 0,
 				 "--split-bidir and -r, -w or -M "
 				 "exclude each other");
+	if (o->bytes && o->common.warmup)
+		return fault_set(fault, 0,
+				 "--bytes and --warmup exclude each "
+				 "other");
 	if (o->split_bidir && o->common.source_port > 0 &&
 	    o->common.source_port + 2 * o->common.num_flows > 65536)
 		return fault_set(fault, 0,

@@ -205,10 +205,15 @@ static int set(const struct opt *o, const char *typed, const char *text,
 int opt_set(const struct opt_list *list, size_t index, const char *text,
 	    void *values, struct fault *fault)
 {
+	const struct opt *o = list->opt[index];
 	char typed[72];
 
-	(void)snprintf(typed, sizeof(typed), "--%s", list->opt[index]->name);
-	return set(list->opt[index], typed, text, values, fault);
+	if (o->off_is_0 && !strcmp(text, "0")) {
+		memset((char *)values + o->offset, 0, sizeof(int64_t));
+		return 0;
+	}
+	(void)snprintf(typed, sizeof(typed), "--%s", o->name);
+	return set(o, typed, text, values, fault);
 }
 
 /* ---- the command line ---- */

@@ -46,6 +46,7 @@ struct opt {
 	const char *help; /* one sentence, lower case, no full stop */
 	bool later; /* known, but this build refuses it: "not available yet" */
 	bool shut; /* hidden from the key=value dump */
+	bool off_is_0; /* 0 stands for "not given": a user may not type it */
 };
 
 #define OPT_MAX 160
@@ -90,7 +91,8 @@ int opt_parse(const struct opt_list *list, int argc, char **argv, void *values,
 
 /*
  * Set option @index of the struct at @values from @text by the same rules
- * and checks as opt_parse(); flags accept "0" and "1". @text must outlive the
+ * and checks as opt_parse(); flags accept "0" and "1", and "0" stands for "not
+ * given" where the option says off_is_0. @text must outlive the
  * values for string types. Used for values that arrive from the other end.
  */
 int opt_set(const struct opt_list *list, size_t index, const char *text,

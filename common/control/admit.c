@@ -60,16 +60,24 @@ static int check_limits(const struct admit_rules *rules,
 			const struct message_hello *hello, struct fault *fault)
 {
 	nsec_t length = 0;
+	bool endless = false;
 	int i;
 
-	for (i = 0; i < hello->n_windows; i++)
+	for (i = 0; i < hello->n_windows; i++) {
 		length += hello->windows[i].length;
+		endless |= !hello->windows[i].length;
+	}
 	if (rules->max_flows && hello->flows > rules->max_flows)
 		return fault_set(fault, 0,
 				 "%lld flows asked, this server allows %lld "
 				 "(--max-flows)",
 				 (long long)hello->flows,
 				 (long long)rules->max_flows);
+	if (rules->max_seconds && endless)
+		return fault_set(fault, 0,
+				 "no limit of time asked, this server allows "
+				 "%.3f s (--max-seconds)",
+				 (double)rules->max_seconds / 1e9);
 	if (rules->max_seconds && length > rules->max_seconds)
 		return fault_set(fault, 0,
 				 "%.3f s asked, this server allows %.3f s "

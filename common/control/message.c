@@ -11,8 +11,8 @@
 #include "common/control/result_wire.h"
 
 static const char *const names[] = {
-	"hello", "accept", "refuse", "flows",  "ping", "pong",
-	"start", "row",	   "stop",   "result", "bye",  "alive",
+	"hello", "accept", "refuse", "flows",  "ping", "pong",	"start",
+	"row",	 "done",   "stop",   "result", "bye",  "alive",
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == MESSAGE_TYPES,
@@ -139,6 +139,7 @@ static void put_body(cJSON *o, const struct message *m)
 	case MESSAGE_RESULT:
 		result_wire_put(o, m->result, m->part, m->parts);
 		break;
+	case MESSAGE_DONE:
 	case MESSAGE_BYE:
 	case MESSAGE_ALIVE:
 	case MESSAGE_TYPES:
@@ -377,6 +378,7 @@ static int get_body(const cJSON *o, struct message *m, struct fault *fault)
 				     fault);
 	case MESSAGE_RESULT:
 		return get_result(o, m, fault);
+	case MESSAGE_DONE:
 	case MESSAGE_BYE:
 	case MESSAGE_ALIVE:
 	case MESSAGE_TYPES:

@@ -34,6 +34,8 @@ enum message_type {
 	MESSAGE_START,
 	/* "These are my totals of interval k." Either way. */
 	MESSAGE_ROW,
+	/* "All bytes I was to receive are here." Either way, with --bytes. */
+	MESSAGE_DONE,
 	/* "I ended the run early, because ..." Either way. */
 	MESSAGE_STOP,
 	/* "Part k of n of what I measured." Either way. */

@@ -338,6 +338,17 @@ unsigned crew_pending(const struct crew *c)
 	return sum;
 }
 
+unsigned crew_satisfied(const struct crew *c)
+{
+	unsigned sum = 0;
+	int i;
+
+	for (i = 0; i < c->started; i++)
+		sum += atomic_load_explicit(&worker_at(c, i)->satisfied,
+					    memory_order_acquire);
+	return sum;
+}
+
 unsigned crew_dead(const struct crew *c)
 {
 	unsigned sum = 0;

@@ -69,6 +69,9 @@ nsec_t crew_edge_time(const struct crew *c, int k);
 /* Zero-copy sends not completed; meaningful once the final edge settled. */
 unsigned crew_pending(const struct crew *c);
 
+/* Flows that have received their limit of bytes. */
+unsigned crew_satisfied(const struct crew *c);
+
 /* Flows that have died so far. */
 unsigned crew_dead(const struct crew *c);
 

@@ -28,14 +28,27 @@ uint32_t flow_wanted(const struct flow *f, bool timed)
 	uint32_t wanted = 0;
 
 	if (f->state == FLOW_RUNNING || f->state == FLOW_DRAINING) {
-		if (f->roles & FLOW_RECEIVES)
+		if ((f->roles & FLOW_RECEIVES) && !f->got_all)
 			wanted |= EPOLLIN;
 	}
-	if (f->state == FLOW_RUNNING && (f->roles & FLOW_SENDS)) {
+	if (f->state == FLOW_RUNNING && (f->roles & FLOW_SENDS) &&
+	    !f->sent_all) {
 		if (!timed || f->blocked)
 			wanted |= EPOLLOUT;
 	}
 	return wanted;
+}
+
+unsigned flow_possible(const struct flow *f)
+{
+	uint32_t wanted = flow_wanted(f, false);
+	unsigned bits = 0;
+
+	if (wanted & EPOLLIN)
+		bits |= FLOW_READABLE;
+	if (wanted & EPOLLOUT)
+		bits |= FLOW_WRITABLE;
+	return f->ready & bits;
 }
 
 struct io_counts lane_counts(const struct lane *l)

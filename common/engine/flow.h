@@ -35,6 +35,10 @@ struct flow {
 	uint32_t id; /* flow id, the same on both ends */
 	uint8_t state; /* enum flow_state */
 	uint8_t roles; /* enum flow_role */
+	uint8_t ready; /* edge-triggered: what is possible still, enum flow_ready */
+	bool queued; /* edge-triggered: on the worker's ready list */
+	bool sent_all, got_all; /* reached the limit of bytes */
+	bool satisfied; /* got_all was reported to the main thread */
 	bool blocked; /* a timed sender that waits for room, not for time */
 	uint32_t watched; /* events registered with the poller */
 	uint32_t slot; /* own index in the worker's array */
@@ -92,11 +96,32 @@ const char *flow_state_name(enum flow_state state);
  */
 uint32_t flow_wanted(const struct flow *f, bool timed);
 
+/*
+ * Bits of enum flow_ready that @f has left over from an edge and still wants
+ * (edge-triggered events).
+ */
+unsigned flow_possible(const struct flow *f);
+
 /* The counters of @l now, from any thread. */
 struct io_counts lane_counts(const struct lane *l);
 
 /* The zero-copy counters of @l now; `outstanding` is left 0. */
 struct zc_counts lane_zc(const struct lane *l);
+
+/*
+ * Bytes that @f may still send, at most @len: less near the limit of bytes,
+ * 0 once it is reached.
+ */
+static inline size_t flow_allowance(const struct lane *l, const struct flow *f,
+				    size_t len)
+{
+	uint64_t left;
+
+	if (!l->transfer->limit)
+		return len;
+	left = l->transfer->limit - counter_get(&f->tx_bytes);
+	return left < len ? (size_t)left : len;
+}
 
 /* Start of the payload of flow @f's next send in the lane's buffer. */
 static inline const uint8_t *flow_payload(const struct lane *l,

@@ -79,6 +79,12 @@ static void loop(struct worker *w)
 				worker_obey(w);
 			continue;
 		}
+		if (w->n_ready) {
+			worker_serve_ready(w);
+			timeout = w->n_ready ? 0 : timeout;
+			if (worker_commanded(w))
+				worker_obey(w);
+		}
 		if (turn(w, timeout)) {
 			die_quietly(w, errno, "waiting for events failed");
 			limp(w);
@@ -143,6 +149,12 @@ static int prepare(struct worker *w)
 			       s->huge_pages))
 			return -1;
 		w->lane.rx_buffer = w->rx_memory.base;
+	}
+	if (w->lane.transfer->edge) {
+		w->ready = calloc(w->room, sizeof(*w->ready));
+		if (!w->ready)
+			return fault_set(&w->fault, ENOMEM, "worker %d",
+					 w->index);
 	}
 	if (worker_timed(w) && heap_init(&w->due, w->room))
 		return fault_set(&w->fault, ENOMEM, "worker %d", w->index);
@@ -263,6 +275,7 @@ void worker_join(struct worker *w)
 	pthread_mutex_destroy(&w->lock);
 	free(w->mail);
 	free(w->edges);
+	free(w->ready);
 	heap_free(&w->due);
 	poller_close(&w->poller);
 	memory_put(&w->tx_memory);

@@ -49,6 +49,8 @@ void worker_watch(struct worker *w, struct flow *f)
 {
 	uint32_t wanted = flow_wanted(f, worker_timed(w));
 
+	if (w->lane.transfer->edge && wanted)
+		wanted |= EPOLLET;
 	if (wanted == f->watched || f->fd < 0)
 		return;
 	if (poller_change(&w->poller, f->fd, wanted, TAG_FLOW, f->slot)) {
@@ -122,6 +124,41 @@ dead:
 	return true;
 }
 
+/* A flow reached its limit of bytes one way or both. */
+static void note_limit(struct worker *w, struct flow *f)
+{
+	if (f->got_all && !f->satisfied) {
+		f->satisfied = true;
+		atomic_fetch_add_explicit(&w->satisfied, 1,
+					  memory_order_release);
+		worker_report(w);
+	}
+	worker_watch(w, f);
+}
+
+/* A timed sender that waited for room has sent: the clock rules again. */
+static void resume_timed(struct worker *w, struct flow *f)
+{
+	f->blocked = false;
+	f->due += w->lane.transfer->delay;
+	heap_push(&w->due, f->due, f->slot);
+	worker_watch(w, f);
+}
+
+/* Let the workload move bytes on @f, and see what has become of it. */
+static void move_bytes(struct worker *w, struct flow *f, unsigned ready)
+{
+	w->shared->workload->ready(&w->lane, f, ready);
+	if (f->err) {
+		worker_close_flow(w, f);
+		return;
+	}
+	if (f->sent_all || f->got_all)
+		note_limit(w, f);
+	if (f->blocked && (ready & FLOW_WRITABLE) && !f->sent_all)
+		resume_timed(w, f);
+}
+
 void worker_serve(struct worker *w, uint32_t slot, uint32_t events)
 {
 	struct flow *f = &w->flows[slot];
@@ -138,17 +175,43 @@ void worker_serve(struct worker *w, uint32_t slot, uint32_t events)
 		ready |= FLOW_WRITABLE;
 	if (!ready)
 		return;
-	w->shared->workload->ready(&w->lane, f, ready);
-	if (f->err) {
-		worker_close_flow(w, f);
+	if (!w->lane.transfer->edge) {
+		move_bytes(w, f, ready);
 		return;
 	}
-	if (f->blocked && (ready & FLOW_WRITABLE)) {
-		f->blocked = false;
-		f->due += w->lane.transfer->delay;
-		heap_push(&w->due, f->due, f->slot);
-		worker_watch(w, f);
+	f->ready |= (uint8_t)ready;
+	if (!f->queued) {
+		f->queued = true;
+		w->ready[w->n_ready++] = slot;
 	}
+}
+
+/* ---- edge-triggered events ---- */
+
+/*
+ * What an edge made possible is possible until a transfer falls short, and no
+ * event will say so again: the list keeps such flows. Each is served as often
+ * as with level-triggered events, then the others have their turn.
+ */
+void worker_serve_ready(struct worker *w)
+{
+	uint32_t n = w->n_ready, kept = 0, i;
+
+	for (i = 0; i < n; i++) {
+		struct flow *f = &w->flows[w->ready[i]];
+
+		if (f->state == FLOW_RUNNING || f->state == FLOW_DRAINING) {
+			unsigned wanted = flow_possible(f);
+
+			if (wanted)
+				move_bytes(w, f, wanted);
+		}
+		if (f->state != FLOW_CLOSED && flow_possible(f))
+			w->ready[kept++] = f->slot;
+		else
+			f->queued = false;
+	}
+	w->n_ready = kept;
 }
 
 /* ---- timed sends ---- */
@@ -170,6 +233,11 @@ static void serve_due(struct worker *w, nsec_t now)
 	if (f->err) {
 		heap_pop(&w->due);
 		worker_close_flow(w, f);
+		return;
+	}
+	if (f->sent_all) {
+		heap_pop(&w->due);
+		note_limit(w, f);
 		return;
 	}
 	if (counter_get(&f->tx_bytes) == before) {
@@ -233,7 +301,8 @@ void worker_judge_alone(struct worker *w)
 	struct flow *f = &w->flows[0];
 	bool one_way = f->roles == FLOW_SENDS || f->roles == FLOW_RECEIVES;
 	bool alone = w->n_flows == 1 && f->state == FLOW_RUNNING && one_way &&
-		     !worker_timed(w) && !w->lane.transfer->zerocopy;
+		     !f->sent_all && !f->got_all && !worker_timed(w) &&
+		     !w->lane.transfer->zerocopy && !w->lane.transfer->edge;
 
 	if (alone != w->alone)
 		block(w, f, alone);
@@ -246,8 +315,11 @@ void worker_serve_alone(struct worker *w)
 	w->shared->workload->ready(&w->lane, f,
 				   f->roles == FLOW_SENDS ? FLOW_WRITABLE :
 							    FLOW_READABLE);
-	if (!f->err)
+	if (f->err)
+		worker_close_flow(w, f);
+	else if (f->sent_all || f->got_all)
+		note_limit(w, f);
+	else
 		return;
-	worker_close_flow(w, f);
 	worker_judge_alone(w);
 }

@@ -32,6 +32,9 @@ void worker_open_mail(struct worker *w);
 /* Serve the flow in @slot, for which the poller reported @events. */
 void worker_serve(struct worker *w, uint32_t slot, uint32_t events);
 
+/* Serve the flows on the ready list once each (edge-triggered events). */
+void worker_serve_ready(struct worker *w);
+
 /*
  * Serve due flows; a bounded number, so that a worker that cannot keep up
  * still sees its events. Returns how long the poller may wait: ns, 0 not at

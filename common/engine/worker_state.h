@@ -68,6 +68,8 @@ struct worker {
 	unsigned obeyed; /* command word carried out */
 	bool quit;
 	bool alone; /* its only flow is served by blocking transfers */
+	uint32_t *ready; /* edge-triggered: slots to be served again; owned */
+	uint32_t n_ready;
 	struct heap due; /* timed senders by due time */
 	struct memory tx_memory, rx_memory, flow_memory, snapshots;
 	struct worker_edge *edges; /* owned, shared->edges of them */
@@ -76,6 +78,7 @@ struct worker {
 	atomic_bool prepared; /* memory is there, or fault says why not */
 	atomic_bool broken; /* the loop failed; fault says why */
 	atomic_uint pending; /* zero-copy sends open while draining */
+	atomic_uint satisfied; /* flows that received their limit of bytes */
 	atomic_uint dead; /* flows that died before the final edge */
 	int index, cpu, node; /* cpu, node -1: not pinned, unknown */
 	int wake_fd; /* eventfd(2): mail or a command is there */

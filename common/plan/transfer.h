@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/base/clock.h"
 
@@ -30,6 +31,8 @@ struct transfer {
 	bool more; /* sends carry MSG_MORE, to fill segments */
 	bool zerocopy; /* sends carry MSG_ZEROCOPY */
 	bool discard; /* receives carry MSG_TRUNC: payload is not copied */
+	bool edge; /* events are edge-triggered */
+	uint64_t limit; /* bytes of a flow and direction; 0: none */
 	nsec_t delay; /* period of a flow's sends; 0: as fast as it can */
 };
 
