@@ -253,6 +253,10 @@ class Server(Proc):
         return [{k: int(v) for k, v in re.findall(r"\b(\w+):(\d+)\b", line)}
                 for line in text.splitlines()]
 
+    def await_connection(self, count=1, seconds=20):
+        """Wait until so many data connections are there."""
+        wait_for(lambda: len(self.sockets()) >= count, seconds, "connection")
+
     def await_traffic(self, nbytes=1 << 20, seconds=20):
         """Wait until data flow in some direction: the test is under way."""
         def moved():
