@@ -164,8 +164,10 @@ static void idle(struct server *s)
 
 	while (!s->agreed && !phase->signal && s->acceptor) {
 		nsec_t now = clock_now(), at = hub_tick(s->hub, now);
-		nsec_t data = acceptor_run(s->acceptor, now);
+		nsec_t data = server_tend(s, now);
 
+		if (s->agreed || !s->acceptor)
+			return; /* one that was held has begun a test */
 		(void)phase_wait(phase, at < data ? at : data);
 		do {
 			hub_next(s->hub, &event);

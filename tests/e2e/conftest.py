@@ -207,6 +207,12 @@ class Proc:
                            re.findall(r"(?:Sig|Shd)Pnd:\s+(\w+)", status))
         wait_for(taken, 10, "signal taken")
 
+    def switches(self):
+        """How often it went to sleep."""
+        status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.search(r"\bvoluntary_ctxt_switches:\s+(\d+)",
+                             status)[1])
+
     def cpu_seconds(self):
         stat = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
         user, system = stat.rpartition(")")[2].split()[11:13]

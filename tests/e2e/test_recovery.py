@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import subprocess
 import time
 
 import wire
@@ -293,3 +294,30 @@ def test_other_options_of_the_second_client(make_net):
         assert first.wait() == OK, first.story()
         assert second.wait() == OK, second.story()
         assert s.wait() == OK, s.story()
+
+
+def test_hello_overtakes_an_end():
+    """
+    A client comes while the end of the test before is not noticed yet: it
+    is served, not called too early.
+    """
+    with Server("--persistent") as s:
+        for _ in range(3):
+            c = s.start_client("-l", "30")
+            s.await_traffic()
+            s.signal(signal.SIGSTOP)
+            c.signal(signal.SIGKILL)
+            c.wait()
+            again = s.start_client("-l", "0.2")
+            wait_for(lambda: control_connections(s) >= 2, 10, "next client")
+            s.signal(signal.SIGCONT)
+            assert again.wait() == OK, again.story()
+        s.finish()
+        assert [r["complete"] for r in s.results] == ["0", "1"] * 3
+
+
+def control_connections(s):
+    """Connections at the control port that sent something unread."""
+    text = subprocess.run(["ss", "-HOtn", f"sport = :{s.control_port}"],
+                          check=True, capture_output=True, text=True).stdout
+    return sum(int(line.split()[1]) > 0 for line in text.splitlines())
