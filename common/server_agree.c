@@ -295,9 +295,16 @@ static nsec_t answer_held(struct server *s, nsec_t now)
 nsec_t server_tend(void *arg, nsec_t now)
 {
 	struct server *s = arg;
-	nsec_t data = acceptor_run(s->acceptor, now);
-	nsec_t held = answer_held(s, now);
+	int taken = acceptor_taken(s->acceptor), joined = s->joined;
+	bool fine = !acceptor_fault(s->acceptor)->text[0], news;
+	nsec_t data = acceptor_run(s->acceptor, now), held;
 
+	news = acceptor_taken(s->acceptor) != taken ||
+	       (fine && acceptor_fault(s->acceptor)->text[0]);
+	held = answer_held(s, now);
+	/* The caller waits for just that: it must look before it sleeps. */
+	if (news || s->joined != joined)
+		return now;
 	return data < held ? data : held;
 }
 
