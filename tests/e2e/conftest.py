@@ -139,9 +139,10 @@ class Proc:
 
     def story(self):
         """For a failing test: what was run and what came of it."""
-        tail = "\n".join(self.lines[-150:])
+        tail = "\n".join(f"{k}={v}" for r in self.results
+                         for k, v in r.items())
         return (f"{' '.join(self.argv)}\nstatus {self.p.poll()}\n"
-                f"-- stderr\n{self.stderr}\n-- stdout (end)\n{tail}")
+                f"-- stderr\n{self.stderr}\n-- results\n{tail}")
 
     def await_line(self, pattern, seconds=20, count=1, errors=False):
         """Wait for the count-th line of output that matches."""
