@@ -110,7 +110,10 @@ static void call_off(struct server *s)
 
 	(void)snprintf(stop.reason, sizeof(stop.reason), "%s", s->test.early);
 	test_tell(&s->test, &stop);
-	human_say(&s->run->human, "test called off: %s", s->test.early);
+	if (s->run->human.on)
+		human_say(&s->run->human, "test called off: %s", s->test.early);
+	else
+		complain("test called off: %s", s->test.early);
 }
 
 static void drop_peers(struct server *s)
@@ -150,6 +153,7 @@ static bool serve_one(struct server *s, enum status *status)
 		run_test(s, status);
 	} else {
 		call_off(s);
+		*status = STATUS_FAILED;
 	}
 	drop_peers(s);
 	server_end_test(s);
@@ -164,8 +168,10 @@ static void idle(struct server *s)
 
 	while (!s->agreed && !phase->signal && s->acceptor) {
 		nsec_t now = clock_now(), at = hub_tick(s->hub, now);
-		nsec_t data = acceptor_run(s->acceptor, now);
+		nsec_t data = server_tend(s, now);
 
+		if (s->agreed || !s->acceptor)
+			return; /* one that was held has begun a test */
 		(void)phase_wait(phase, at < data ? at : data);
 		do {
 			hub_next(s->hub, &event);

@@ -11,6 +11,9 @@
 #include "common/server_agree.h"
 #include "common/server_listen.h"
 
+/* How long a hello is kept while a test goes on, see hold(). */
+#define SERVER_HOLD (50 * NSEC_PER_MSEC)
+
 static void take_flow(void *arg, int participant, int flow, int fd)
 {
 	struct server *s = arg;
@@ -21,13 +24,6 @@ static void take_flow(void *arg, int participant, int flow, int fd)
 	s->have[participant]++;
 	crew_give(t->crew, participant * t->flows + flow, fd,
 		  t->workload->roles(t->agreement.values, false, flow), 0);
-}
-
-static nsec_t serve_data(void *arg, nsec_t now)
-{
-	struct server *s = arg;
-
-	return acceptor_run(s->acceptor, now);
 }
 
 /*
@@ -72,7 +68,7 @@ static int fill_test(struct server *s, const struct message_hello *hello)
 	t->phase = &s->run->phase;
 	t->human = &s->run->human;
 	t->deadline = NSEC_NEVER;
-	t->host = (struct test_host){ s, server_hear_other, serve_data };
+	t->host = (struct test_host){ s, server_hear_other, server_tend };
 	t->n_peers = (int)s->own->num_clients;
 	t->peers = calloc((size_t)t->n_peers, sizeof(*t->peers));
 	s->have = calloc((size_t)t->n_peers, sizeof(*s->have));
@@ -196,6 +192,21 @@ void server_end_test(struct server *s)
 	s->have = s->told = NULL;
 }
 
+static bool is_full(const struct server *s)
+{
+	return s->agreed && s->joined == s->test.n_peers;
+}
+
+/* Is the test under way over, but for its end? */
+static bool is_ending(const struct server *s, nsec_t now)
+{
+	const struct test *t = &s->test;
+
+	return t->early[0] ||
+	       (t->started &&
+		now >= t->start + t->options->warmup + t->options->test_length);
+}
+
 /* A stranger says hello: it becomes a participant, or is refused. */
 static void hear_hello(struct server *s, int link,
 		       const struct message_hello *hello)
@@ -205,7 +216,7 @@ static void hear_hello(struct server *s, int link,
 
 	memset(&s->fault, 0, sizeof(s->fault));
 	code = admit(&s->rules, hello, hub_address(s->hub, link), &s->fault);
-	if (!code && s->agreed && s->joined == s->test.n_peers) {
+	if (!code && is_full(s)) {
 		hub_refuse(s->hub, link, program, REFUSAL_BUSY,
 			   "busy with another test");
 		return;
@@ -230,17 +241,106 @@ static void hear_hello(struct server *s, int link,
 	s->test.peers[s->joined++].link = link;
 }
 
+/*
+ * Keep a hello for which there is no place. The test under way may be about
+ * to end: its client is gone, or has said bye, and we have not seen it yet or
+ * are still reporting. Then the newcomer is not early, and must be served.
+ */
+static bool hold(struct server *s, struct hub_event *event)
+{
+	struct fault ignored = { 0 };
+
+	if (!is_full(s) || s->n_held == SERVER_HELD ||
+	    admit(&s->rules, &event->message->hello,
+		  hub_address(s->hub, event->peer), &ignored))
+		return false;
+	hub_know(s->hub, event->peer); /* not dropped without an event */
+	s->held[s->n_held++] = (struct held_hello){ event->peer, event->message,
+						    clock_now() + SERVER_HOLD };
+	return true;
+}
+
+/* Take the @i-th held hello out; the caller frees it. */
+static struct message *take_held(struct server *s, int i)
+{
+	struct message *m = s->held[i].message;
+
+	s->n_held--;
+	memmove(&s->held[i], &s->held[i + 1],
+		(size_t)(s->n_held - i) * sizeof(s->held[0]));
+	return m;
+}
+
+/* Answer the held hellos whose time has come; when does the next one's? */
+static nsec_t answer_held(struct server *s, nsec_t now)
+{
+	nsec_t next = NSEC_NEVER;
+	int i = 0;
+
+	while (i < s->n_held) {
+		const struct held_hello h = s->held[i];
+
+		if (is_full(s) && is_ending(s, now)) {
+			i++;
+		} else if (is_full(s) && now < h.until) {
+			if (h.until < next)
+				next = h.until;
+			i++;
+		} else {
+			(void)take_held(s, i); /* it is in h too */
+			hear_hello(s, h.link, &h.message->hello);
+			message_free(h.message);
+		}
+	}
+	return next;
+}
+
+nsec_t server_tend(void *arg, nsec_t now)
+{
+	struct server *s = arg;
+	int taken = acceptor_taken(s->acceptor), joined = s->joined;
+	bool fine = !acceptor_fault(s->acceptor)->text[0], news;
+	nsec_t data = acceptor_run(s->acceptor, now), held;
+
+	news = acceptor_taken(s->acceptor) != taken ||
+	       (fine && acceptor_fault(s->acceptor)->text[0]);
+	held = answer_held(s, now);
+	/* The caller waits for just that: it must look before it sleeps. */
+	if (news || s->joined != joined)
+		return now;
+	return data < held ? data : held;
+}
+
+/* What somebody says who takes no part in a test, and is not held. */
+static void hear_stranger(struct server *s, const struct hub_event *event)
+{
+	const struct message *m = event->message;
+
+	if (m->type == MESSAGE_HELLO)
+		hear_hello(s, event->peer, &m->hello);
+	else if (m->type != MESSAGE_ALIVE)
+		hub_refuse(s->hub, event->peer, s->run->workload->name,
+			   REFUSAL_FAILED, "\"%s\" before a hello",
+			   message_name(m->type));
+}
+
 /* An event of a connection that takes no part in a test (yet). */
 void server_hear_other(void *arg, struct hub_event *event)
 {
 	struct server *s = arg;
 	struct message *m = event->message;
+	int i = 0;
 
-	if (event->what == HUB_MESSAGE && m->type == MESSAGE_HELLO)
-		hear_hello(s, event->peer, &m->hello);
-	else if (event->what == HUB_MESSAGE && m->type != MESSAGE_ALIVE)
-		hub_refuse(s->hub, event->peer, s->run->workload->name,
-			   REFUSAL_FAILED, "\"%s\" before a hello",
-			   message_name(m->type));
+	while (i < s->n_held && s->held[i].link != event->peer)
+		i++;
+	if (i < s->n_held) {
+		/* Whatever it says, it has to wait; it may go. */
+		if (event->what == HUB_LOST)
+			message_free(take_held(s, i));
+	} else if (event->what == HUB_MESSAGE) {
+		if (m->type == MESSAGE_HELLO && hold(s, event))
+			return; /* with the message */
+		hear_stranger(s, event);
+	}
 	message_free(m);
 }

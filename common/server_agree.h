@@ -12,6 +12,12 @@
  */
 void server_hear_other(void *arg, struct hub_event *event);
 
+/*
+ * Look after data connections and hellos that wait for their answer, @arg
+ * being the struct server; returns when to call again. Fits struct test_host.
+ */
+nsec_t server_tend(void *arg, nsec_t now);
+
 /* Release the test under way, started or not; there is none afterwards. */
 void server_end_test(struct server *s);
 

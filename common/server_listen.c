@@ -103,6 +103,8 @@ void server_close(struct server *s)
 {
 	int i;
 
+	for (i = 0; i < s->n_held; i++)
+		message_free(s->held[i].message);
 	for (i = 0; i < SERVER_ADDRS; i++) {
 		if (s->listeners[i] >= 0)
 			(void)close(s->listeners[i]); /* a listener */

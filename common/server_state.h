@@ -9,6 +9,14 @@
 #include "common/test.h"
 
 #define SERVER_ADDRS 4 /* most addresses it listens on */
+#define SERVER_HELD 64 /* most hellos kept while there is no place */
+
+/* A hello that met a test under way. */
+struct held_hello {
+	int link;
+	struct message *message; /* owned */
+	nsec_t until; /* then it is answered, unless the test is ending */
+};
 
 struct server {
 	struct run *run;
@@ -33,6 +41,8 @@ struct server {
 	uint64_t overflows; /* of the host's listeners before the test */
 	nsec_t first_flow;
 	int index; /* number of the test */
+	struct held_hello held[SERVER_HELD];
+	int n_held;
 	struct fault fault;
 };
 

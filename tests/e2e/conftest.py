@@ -139,9 +139,10 @@ class Proc:
 
     def story(self):
         """For a failing test: what was run and what came of it."""
-        tail = "\n".join(self.lines[-150:])
+        tail = "\n".join(f"{k}={v}" for r in self.results
+                         for k, v in r.items())
         return (f"{' '.join(self.argv)}\nstatus {self.p.poll()}\n"
-                f"-- stderr\n{self.stderr}\n-- stdout (end)\n{tail}")
+                f"-- stderr\n{self.stderr}\n-- results\n{tail}")
 
     def await_line(self, pattern, seconds=20, count=1, errors=False):
         """Wait for the count-th line of output that matches."""
@@ -207,6 +208,12 @@ class Proc:
                            re.findall(r"(?:Sig|Shd)Pnd:\s+(\w+)", status))
         wait_for(taken, 10, "signal taken")
 
+    def switches(self):
+        """How often it went to sleep."""
+        status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.search(r"\bvoluntary_ctxt_switches:\s+(\d+)",
+                             status)[1])
+
     def cpu_seconds(self):
         stat = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
         user, system = stat.rpartition(")")[2].split()[11:13]
@@ -252,6 +259,10 @@ class Server(Proc):
             check=True, capture_output=True, text=True).stdout
         return [{k: int(v) for k, v in re.findall(r"\b(\w+):(\d+)\b", line)}
                 for line in text.splitlines()]
+
+    def await_connection(self, count=1, seconds=20):
+        """Wait until so many data connections are there."""
+        wait_for(lambda: len(self.sockets()) >= count, seconds, "connection")
 
     def await_traffic(self, nbytes=1 << 20, seconds=20):
         """Wait until data flow in some direction: the test is under way."""
