@@ -228,8 +228,9 @@ class Server(Proc):
     """A server on free ports, ready for clients when this returns."""
 
     def __init__(self, *args, netns=None, host="127.0.0.1", prog="tcp_stream",
-                 env=None, ports=("-C", "0", "-P", "0")):
-        super().__init__([program(prog), *ports, *args], netns=netns, env=env)
+                 env=None, ports=("-C", "0", "-P", "0"), wrap=()):
+        super().__init__([*wrap, program(prog), *ports, *args], netns=netns,
+                         env=env)
         self.prog, self.host = prog, host
         self.await_line(r"^total_run_time=")
         self.control_port = self.options.int("control_port")
