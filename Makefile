@@ -15,6 +15,7 @@ BIN     := $(if $(filter release,$(FLAVOUR)),bin,$(OBJ)/bin)
 JUNIT   := $(OBJ)/junit
 REPORTS := $(CURDIR)/$(OBJ)/reports
 LIB     := $(OBJ)/libnapier.a
+LOADS   := $(OBJ)/libworkloads.a
 
 lib_src   := $(sort $(wildcard common/*.c common/*/*.c))
 load_src  := $(sort $(foreach w,$(WORKLOADS),$(wildcard $(w)/*.c)))
@@ -93,6 +94,12 @@ $(LIB): $(lib_src:%.c=$(OBJ)/%.o) $(OBJ)/members
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
+# The workloads without their main(), for unit tests.
+$(LOADS): $(patsubst %.c,$(OBJ)/%.o,$(filter-out %/main.c,$(load_src))) \
+		$(OBJ)/members
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+
 $(OBJ)/%.o: %.c $(OBJ)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -103,7 +110,7 @@ $(OBJ)/%.o: %.c $(OBJ)/flags
 $(OBJ)/flags: FORCE
 	$(call stamp,$(compile) $(link))
 $(OBJ)/members: FORCE
-	$(call stamp,$(lib_src))
+	$(call stamp,$(lib_src) $(load_src))
 $(OBJ)/version: FORCE
 	$(call stamp,$(revision))
 
@@ -119,9 +126,9 @@ wrap = $(addprefix -Wl$(comma)--wrap=,$(shell \
 comma := ,
 # Only the linker calls a __wrap_ function.
 $(OBJ)/tests/%.o: private extra = -Wno-missing-prototypes
-$(UNIT) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(LIB)
+$(UNIT) $(BENCH): $(OBJ)/%: $(OBJ)/%.o $(LOADS) $(LIB)
 	$(call say,LD)
-	$(Q)$(link) $(call wrap,$*.c) -o $@ $< $(libs) \
+	$(Q)$(link) $(call wrap,$*.c) -o $@ $< $(LOADS) $(libs) \
 		$(if $(filter tests/unit/%,$*),-lcmocka)
 
 -include $(patsubst %.c,$(OBJ)/%.d,$(all_src))
@@ -202,9 +209,9 @@ fuzz: ## every fuzz target for FUZZ_SECONDS, two at a time
 
 fuzz-programs: $(FUZZ)
 fuzz-run: $(FUZZ:%=%.run)
-$(FUZZ): $(OBJ)/%: $(OBJ)/%.o $(LIB)
+$(FUZZ): $(OBJ)/%: $(OBJ)/%.o $(LOADS) $(LIB)
 	$(call say,LD)
-	$(Q)$(link) -fsanitize=fuzzer,address,undefined -o $@ $< $(libs)
+	$(Q)$(link) -fsanitize=fuzzer,address,undefined -o $@ $< $(LOADS) $(libs)
 .PHONY: $(FUZZ:%=%.run)
 $(FUZZ:%=%.run): %.run: %
 	@mkdir -p $(OBJ)/corpus/$(*F) $(JUNIT)

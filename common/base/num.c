@@ -80,9 +80,12 @@ static int64_t power10(int n)
 static int scale(const struct decimal *d, int64_t times, int64_t per,
 		 bool exact, int64_t *out)
 {
-	__int128 base = power10(d->places);
-	__int128 all = ((__int128)d->whole * base + d->part) * times;
+	__int128 base = power10(d->places), all;
 
+	/* 19 digits, 9 places and a large unit do not fit in 128 bits. */
+	if (__builtin_mul_overflow((__int128)d->whole * base + d->part, times,
+				   &all))
+		return -1;
 	base *= per ? per : 1;
 	if (exact && all % base)
 		return -1;
@@ -178,6 +181,19 @@ int num_parse_duration(const char *text, int64_t bare, int64_t *out)
 	return 0;
 }
 
+/* Cut to whole bytes, but not to 0: that would mean no limit. */
+static int scale_rate(const struct decimal *d, const struct suffix *s,
+		      int64_t *out)
+{
+	int64_t v;
+
+	if (scale(d, s->times, s->per, false, &v) ||
+	    (!v && (d->whole || d->part)))
+		return -1;
+	*out = v;
+	return 0;
+}
+
 int num_parse_rate(const char *text, int64_t *out)
 {
 	static const struct suffix letters[] = {
@@ -216,7 +232,7 @@ int num_parse_rate(const char *text, int64_t *out)
 		return -1;
 	s = find(letters, COUNT(letters), rest);
 	if (s)
-		return scale(&d, s->times, s->per, false, out);
+		return scale_rate(&d, s, out);
 	n = strlen(rest);
 	per_second = n > 2 && !strcmp(rest + n - 2, "/s");
 	n -= per_second ? 2 : 0;
@@ -228,7 +244,7 @@ int num_parse_rate(const char *text, int64_t *out)
 	/* neper takes "10KB" for 10240 and "10Mb" for 10 MiB. */
 	if (!s && (d.point || per_second))
 		s = find(bytes, COUNT(bytes), unit);
-	return s ? scale(&d, s->times, s->per, false, out) : -1;
+	return s ? scale_rate(&d, s, out) : -1;
 }
 
 int num_parse_frequency(const char *text, int64_t *out)
@@ -288,11 +304,11 @@ char *num_format_bytes(uint64_t bytes, char *buf, size_t size)
 	double v = (double)bytes;
 	size_t u = 0;
 
-	while (v >= 1024 && u + 1 < COUNT(units)) {
+	while (v >= 1023.5 && u + 1 < COUNT(units)) {
 		v /= 1024;
 		u++;
 	}
-	(void)snprintf(buf, size, u && v < 100 ? "%.1f %s" : "%.0f %s", v,
+	(void)snprintf(buf, size, "%.*f %s", v < 99.95 && floor(v) != v, v,
 		       units[u]);
 	return buf;
 }

@@ -10,7 +10,8 @@
  * All parsers take the whole of @text (no leading or trailing space, no
  * leftover), never depend on the locale, and return 0 with *@out set, or -1
  * with *@out untouched when the text has not the form or the value does not
- * fit in int64_t. Range checks beyond that are the caller's.
+ * fit in int64_t. A fraction has at most 9 digits. Range checks beyond that
+ * are the caller's.
  */
 
 /* A decimal integer with optional sign: "-5", "42". No suffix, no base. */
@@ -38,7 +39,8 @@ int num_parse_duration(const char *text, int64_t bare, int64_t *out);
  * [K|M|G|T] followed by "bit" or "bit/s" (decimal bits per second: "10Gbit",
  * "10Mbit/s") or of [K|M|G|T] followed by "B" or "B/s" (decimal bytes) *only*
  * where the number holds a '.' or the unit ends in "/s" ("1.25GB",
- * "10MB/s"). What neper misreads is refused: "10Mb", "10KB", "10mfoo".
+ * "10MB/s"). What neper misreads is refused: "10Mb", "10KB", "10mfoo". A
+ * rate below 1 byte/s that is not 0 is an error.
  */
 int num_parse_rate(const char *text, int64_t *out);
 
