@@ -338,11 +338,15 @@ static int refuse(const struct opt_list *list, int code, const char *word,
 static int ambiguous(const struct opt_list *list, const char *word,
 		     struct fault *fault)
 {
-	size_t i, n = strcspn(word + 2, "=");
 	char names[160] = "";
+	size_t i, n;
 	int hits = 0;
 
-	if (strncmp(word, "--", 2) != 0 || !n)
+	/* @word may be a single letter in front of the faulty option. */
+	if (strncmp(word, "--", 2) != 0)
+		return 0;
+	n = strcspn(word + 2, "=");
+	if (!n)
 		return 0;
 	for (i = 0; i < list->n; i++) {
 		size_t used = strlen(names);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The usage text out of an option table. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/num.h"
 #include "common/cli/opt.h"
 
 #define WIDTH 79
@@ -76,11 +78,29 @@ static const char *scope(const struct opt *o)
 	return "both ends; a server's own value wins there";
 }
 
+/* What numbers @o takes: "1 to 64 threads"; "" where any will do. */
+static void range(const struct opt *o, char *buf, size_t size)
+{
+	char lo[40], hi[40];
+
+	buf[0] = 0;
+	if (o->type == OPT_SECONDS || o->type == OPT_NSECS) {
+		(void)snprintf(buf, size, "; %s to %s",
+			       num_format_duration(o->min, lo, sizeof(lo)),
+			       num_format_duration(o->max, hi, sizeof(hi)));
+	} else if (o->type == OPT_INT || o->type == OPT_SIZE) {
+		(void)snprintf(hi, sizeof(hi), " to %" PRId64, o->max);
+		(void)snprintf(buf, size, "; %" PRId64 "%s%s%s", o->min,
+			       o->max == INT64_MAX ? " or more" : hi,
+			       o->unit ? " " : "", o->unit ? o->unit : "");
+	}
+}
+
 static void describe(FILE *out, const struct opt_list *list, size_t index,
 		     const void *defaults)
 {
 	const struct opt *o = list->opt[index];
-	char text[900], value[512];
+	char text[900], value[512], numbers[128];
 	size_t n;
 	int i;
 
@@ -95,7 +115,9 @@ static void describe(FILE *out, const struct opt_list *list, size_t index,
 			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s",
 					      o->choices[i]);
 	}
-	n += (size_t)snprintf(text + n, sizeof(text) - n, "; %s", scope(o));
+	range(o, numbers, sizeof(numbers));
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "%s; %s", numbers,
+			      scope(o));
 	(void)opt_dump_text(list, index, defaults, value, sizeof(value));
 	if (o->type != OPT_FLAG && value[0])
 		(void)snprintf(text + n, sizeof(text) - n, " (default %s%s%s)",
