@@ -23,8 +23,8 @@ int admit_rules(struct admit_rules *rules, const char *program,
 		const struct options *o, struct fault *fault);
 
 /*
- * May the client at @from run what @hello says, all its windows together
- * @length ns long? Returns 0, or the enum refusal with @fault as its reason.
+ * May the client at @from run what @hello says? Returns 0, or the enum
+ * refusal with @fault as its reason.
  */
 int admit(const struct admit_rules *rules, const struct message_hello *hello,
 	  const struct addr *from, struct fault *fault);

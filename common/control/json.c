@@ -10,8 +10,8 @@
 #include "common/base/num.h"
 #include "common/control/json.h"
 
-/* Largest integer that every double up to it holds exactly. */
-#define EXACT (INT64_C(1) << 53)
+/* Largest integer that no other one turns into when it becomes a double. */
+#define EXACT ((INT64_C(1) << 53) - 1)
 
 cJSON *json_i64(int64_t v)
 {
@@ -20,6 +20,15 @@ cJSON *json_i64(int64_t v)
 	(void)snprintf(text, sizeof(text), "%" PRId64, v);
 	return v > EXACT || v < -EXACT ? cJSON_CreateString(text) :
 					 cJSON_CreateRaw(text);
+}
+
+cJSON *json_u64(uint64_t v)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, v);
+	return v > (uint64_t)EXACT ? cJSON_CreateString(text) :
+				     cJSON_CreateRaw(text);
 }
 
 void json_put_i64(cJSON *o, const char *name, int64_t v)
@@ -32,12 +41,8 @@ void json_put_i64(cJSON *o, const char *name, int64_t v)
 
 void json_put_u64(cJSON *o, const char *name, uint64_t v)
 {
-	char text[32];
-	cJSON *item;
+	cJSON *item = json_u64(v);
 
-	(void)snprintf(text, sizeof(text), "%" PRIu64, v);
-	item = v > (uint64_t)EXACT ? cJSON_CreateString(text) :
-				     cJSON_CreateRaw(text);
 	if (item && !cJSON_AddItemToObject(o, name, item))
 		cJSON_Delete(item);
 }
@@ -96,25 +101,29 @@ int json_get_i64(const cJSON *o, const char *name, int64_t min, int64_t max,
 	return 0;
 }
 
+bool json_printable(const char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			return false;
+	}
+	return true;
+}
+
 int json_get_text(const cJSON *o, const char *name, char *buf, size_t size,
 		  struct fault *fault)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
-	const char *c;
 
 	if (!cJSON_IsString(item) || strlen(item->valuestring) >= size)
 		return fault_set(fault, 0,
 				 "member \"%s\" is missing, not a "
 				 "text or too long",
 				 name);
-	/* It may end on a terminal or in a key=value line. */
-	for (c = item->valuestring; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return fault_set(fault, 0,
-					 "member \"%s\" holds "
-					 "control characters",
-					 name);
-	}
+	if (!json_printable(item->valuestring))
+		return fault_set(fault, 0,
+				 "member \"%s\" holds control characters",
+				 name);
 	memcpy(buf, item->valuestring, strlen(item->valuestring) + 1);
 	return 0;
 }

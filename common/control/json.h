@@ -34,7 +34,7 @@ struct json_field {
 	}
 
 /*
- * Add a number to object @o: raw digits, and a decimal string above 2^53
+ * Add a number to object @o: raw digits, and a decimal string from 2^53 on
  * (docs/protocol.md, "Numbers").
  */
 void json_put_i64(cJSON *o, const char *name, int64_t v);
@@ -43,8 +43,13 @@ void json_put_u64(cJSON *o, const char *name, uint64_t v);
 
 /* The item for an array element of the same form. */
 cJSON *json_i64(int64_t v);
+/* The same for an unsigned number. */
+cJSON *json_u64(uint64_t v);
 
-/* The value of @item, a number or a decimal string; 0, or -1. */
+/*
+ * The value of @item, a number below 2^53 or a decimal string; 0, or -1: what
+ * a double has rounded is refused.
+ */
 int json_to_i64(const cJSON *item, int64_t *out);
 /* The same for an unsigned number, up to 2^64 - 1. */
 int json_to_u64(const cJSON *item, uint64_t *out);
@@ -55,6 +60,12 @@ int json_to_u64(const cJSON *item, uint64_t *out);
  */
 int json_get_i64(const cJSON *o, const char *name, int64_t min, int64_t max,
 		 int64_t *out, struct fault *fault);
+/*
+ * Is @text free of control characters? Whatever the other end says may end on
+ * a terminal or in a key=value line.
+ */
+bool json_printable(const char *text);
+
 /*
  * Text member @name of @o, at most @size - 1 bytes and no control characters,
  * into @buf. 0, or -1 with @fault.

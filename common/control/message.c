@@ -217,8 +217,9 @@ static int get_windows(const cJSON *o, struct message_hello *h,
 		char kind[16];
 
 		if (json_get_text(item, "kind", kind, sizeof(kind), fault) ||
-		    json_get_i64(item, "ns", 0, INT64_MAX / 4, &w->length,
-				 fault))
+		    /* All of them together must fit too. */
+		    json_get_i64(item, "ns", 0, INT64_MAX / MESSAGE_WINDOWS / 4,
+				 &w->length, fault))
 			return -1;
 		w->warmup = !strcmp(kind, "warm-up");
 		if (!w->warmup && strcmp(kind, "measured"))
@@ -228,17 +229,19 @@ static int get_windows(const cJSON *o, struct message_hello *h,
 	return 0;
 }
 
+/* No feature exists yet, so whatever is demanded is unknown. */
 static void get_must(const cJSON *o, struct message_hello *h)
 {
-	const cJSON *item;
+	const cJSON *must = cJSON_GetObjectItemCaseSensitive(o, "must");
+	const cJSON *first = cJSON_GetArrayItem(must, 0);
+	const char *text = "?";
 
-	/* No feature exists yet, so the first one demanded is unknown. */
-	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(o, "must"))
-	{
-		if (cJSON_IsString(item) && !h->unknown_must[0])
-			(void)snprintf(h->unknown_must, sizeof(h->unknown_must),
-				       "%s", item->valuestring);
-	}
+	if (!must || (cJSON_IsArray(must) && !first))
+		return;
+	if (cJSON_IsString(first) && first->valuestring[0] &&
+	    json_printable(first->valuestring))
+		text = first->valuestring;
+	(void)snprintf(h->unknown_must, sizeof(h->unknown_must), "%s", text);
 }
 
 static int get_hello(const cJSON *o, struct message_hello *h,

@@ -195,10 +195,13 @@ static void put_flows(cJSON *o, const struct end_result *r, int64_t part)
 			return;
 		}
 		for (k = 0; k < COUNT(flow_fields); k++) {
-			int64_t v;
+			uint64_t v;
 
 			memcpy(&v, at + flow_fields[k].offset, sizeof(v));
-			(void)cJSON_AddItemToArray(item, json_i64(v));
+			(void)cJSON_AddItemToArray(
+				item, flow_fields[k].kind == JSON_U64 ?
+					      json_u64(v) :
+					      json_i64((int64_t)v));
 		}
 	}
 }
@@ -316,7 +319,7 @@ static int get_warnings(const cJSON *o, struct end_result *r,
 
 		if (!cJSON_IsString(item) ||
 		    strlen(item->valuestring) >= sizeof(w->text[0]) ||
-		    strpbrk(item->valuestring, "\n\r\033"))
+		    !json_printable(item->valuestring))
 			return fault_set(fault, 0, "a warning is not a text");
 		memcpy(w->text[w->n++], item->valuestring,
 		       strlen(item->valuestring) + 1);
@@ -380,14 +383,19 @@ static int get_flow(const cJSON *item, struct flow_result *f,
 
 	for (k = 0; k < COUNT(flow_fields); k++) {
 		const cJSON *v = cJSON_GetArrayItem(item, (int)k);
-		int64_t n;
+		int64_t n = 0;
+		uint64_t u = 0;
+		int bad = flow_fields[k].kind == JSON_U64 ? json_to_u64(v, &u) :
+							    json_to_i64(v, &n);
 
-		if (json_to_i64(v, &n))
+		if (bad)
 			return fault_set(fault, 0,
 					 "a flow's \"%s\" is "
 					 "missing or no integer",
 					 flow_fields[k].name);
-		memcpy((char *)f + flow_fields[k].offset, &n, sizeof(n));
+		if (flow_fields[k].kind == JSON_I64)
+			u = (uint64_t)n;
+		memcpy((char *)f + flow_fields[k].offset, &u, sizeof(u));
 	}
 	return 0;
 }
@@ -441,11 +449,11 @@ int64_t result_wire_parts(const struct end_result *r)
 int result_wire_add(struct end_result *whole, struct end_result *r,
 		    int64_t part, int64_t parts)
 {
-	int64_t from = (part - 2) * RESULT_WIRE_PART;
+	int64_t left = whole->n_flows - whole->flows_read;
 	int i;
 
 	if (part == 1) {
-		if (whole->workers || parts != result_wire_parts(r))
+		if (whole->flows || parts != result_wire_parts(r))
 			return -1;
 		*whole = *r;
 		memset(r, 0, sizeof(*r));
@@ -453,9 +461,13 @@ int result_wire_add(struct end_result *whole, struct end_result *r,
 				      sizeof(*whole->flows));
 		return whole->flows ? parts == 1 : -1;
 	}
-	if (!whole->flows || from + r->n_flows > whole->n_flows)
+	/* In order, each once and each full: so none is missing at the end. */
+	if (!whole->flows || parts != result_wire_parts(whole) ||
+	    (part - 2) * RESULT_WIRE_PART != whole->flows_read ||
+	    r->n_flows != (left < RESULT_WIRE_PART ? left : RESULT_WIRE_PART))
 		return -1;
 	for (i = 0; i < r->n_flows; i++)
-		whole->flows[from + i] = r->flows[i];
+		whole->flows[whole->flows_read + i] = r->flows[i];
+	whole->flows_read += r->n_flows;
 	return part == parts;
 }

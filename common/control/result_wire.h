@@ -35,7 +35,8 @@ int64_t result_wire_parts(const struct end_result *r);
 /*
  * Merge part @part of @parts, held by @r, into @whole, which is zero before
  * part 1. Takes over arrays of @r. Returns 1 when the last part is in, 0 when
- * more are needed, -1 when the part does not fit.
+ * more are needed, -1 when the part does not fit: parts come in order, each
+ * once, all but the last with RESULT_WIRE_PART flows.
  */
 int result_wire_add(struct end_result *whole, struct end_result *r,
 		    int64_t part, int64_t parts);

@@ -125,6 +125,7 @@ struct end_result {
 	struct worker_result *workers; /* n_workers */
 	int n_flows;
 	struct flow_result *flows; /* n_flows, by id */
+	int flows_read; /* of n_flows: those that have come over the wire */
 };
 
 /* Totals of one end at the close of interval `index`. */
