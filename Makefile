@@ -233,6 +233,8 @@ lint-format:
 lint-build: compile_commands.json
 	$(Q)$(MAKE) --no-print-directory -j2 -k FLAVOUR=lint WERROR=1 lint-objects
 lint-objects: $(all_src:%.c=$(OBJ)/%.tidy)
+# Nothing else needs these, so make would remove them.
+.SECONDARY: $(bench_src:%.c=$(OBJ)/%.o)
 # Only files that changed, or that include something that did, are read again.
 $(OBJ)/%.tidy: %.c $(OBJ)/%.o .clang-tidy
 	$(call say,TIDY)
