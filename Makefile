@@ -270,7 +270,8 @@ install: all ## install below DESTDIR and PREFIX (/usr/local)
 	$(Q)for f in $(docs); do install -D -m 644 $$f $(docdir)/$$f; done
 
 uninstall: ## remove what install put there
-	$(Q)rm -f $(WORKLOADS:%=$(bindir)/%) $(notdir $(man):%=$(mandir)/%)
+	$(Q)rm -f $(WORKLOADS:%=$(bindir)/%) \
+		$(addprefix $(mandir)/,$(notdir $(man)))
 	$(Q)rm -rf $(docdir)
 
 bundle: ## a folder and archive that run without the libraries installed
