@@ -233,6 +233,8 @@ lint-format:
 lint-build: compile_commands.json
 	$(Q)$(MAKE) --no-print-directory -j2 -k FLAVOUR=lint WERROR=1 lint-objects
 lint-objects: $(all_src:%.c=$(OBJ)/%.tidy)
+# Nothing else needs these, so make would remove them.
+.SECONDARY: $(bench_src:%.c=$(OBJ)/%.o)
 # Only files that changed, or that include something that did, are read again.
 $(OBJ)/%.tidy: %.c $(OBJ)/%.o .clang-tidy
 	$(call say,TIDY)
@@ -268,7 +270,8 @@ install: all ## install below DESTDIR and PREFIX (/usr/local)
 	$(Q)for f in $(docs); do install -D -m 644 $$f $(docdir)/$$f; done
 
 uninstall: ## remove what install put there
-	$(Q)rm -f $(WORKLOADS:%=$(bindir)/%) $(notdir $(man):%=$(mandir)/%)
+	$(Q)rm -f $(WORKLOADS:%=$(bindir)/%) \
+		$(addprefix $(mandir)/,$(notdir $(man)))
 	$(Q)rm -rf $(docdir)
 
 bundle: ## a folder and archive that run without the libraries installed

@@ -79,6 +79,21 @@ static void judge_flows(struct end_result *r)
 	}
 }
 
+/* Did the window last as long as was agreed? Overloaded CPUs stretch it. */
+static void judge_window(const struct test *t, struct end_result *r)
+{
+	nsec_t wanted = t->options->test_length;
+	nsec_t off = r->seconds - wanted;
+
+	if (t->early[0] ||
+	    (off < 0 ? -off : off) < wanted / 100 + 10 * NSEC_PER_MSEC)
+		return;
+	warnings_add(&r->warnings,
+		     "the window lasted %.3f s instead of %.3f s: the threads "
+		     "did not get their CPUs in time",
+		     (double)r->seconds / 1e9, (double)wanted / 1e9);
+}
+
 static void name_ends(struct test *t, struct end_result *r)
 {
 	const char *reason = t->early[0] ? t->early :
@@ -115,6 +130,7 @@ int test_collect(struct test *t)
 	sum_connects(r);
 	judge_zerocopy(t, r);
 	judge_flows(r);
+	judge_window(t, r);
 	return 0;
 }
 
