@@ -216,9 +216,24 @@ static bool unfinished(const struct test *t)
 	return false;
 }
 
+/* A client's last words: that it has all it needs, or that it has not. */
+static void part(struct test *t, nsec_t limit)
+{
+	struct message last = { .type = MESSAGE_BYE };
+
+	if (!t->peers[0].have_result) {
+		last.type = MESSAGE_STOP;
+		(void)snprintf(last.reason, sizeof(last.reason),
+			       "the result of the server did not arrive");
+	}
+	t->peers[0].bye = true;
+	test_tell(t, &last);
+	while (unfinished(t) && clock_now() < limit)
+		test_wait(t, limit);
+}
+
 void test_exchange(struct test *t)
 {
-	struct message bye = { .type = MESSAGE_BYE };
 	nsec_t limit = clock_now() + TEST_EXCHANGE;
 	int i;
 
@@ -238,10 +253,11 @@ void test_exchange(struct test *t)
 				     t->client ? "server" : "client");
 	}
 	keep_clocks(t);
-	if (!t->client)
-		return;
-	t->peers[0].bye = true;
-	test_tell(t, &bye);
-	while (unfinished(t) && clock_now() < limit)
-		test_wait(t, limit);
+	if (t->client)
+		part(t, limit);
+	/* What one end calls cut short must not be complete at the other. */
+	if (t->early[0] && t->local.complete) {
+		t->local.complete = false;
+		name_ends(t, &t->local);
+	}
 }
