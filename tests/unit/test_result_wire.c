@@ -37,8 +37,8 @@ static struct end_result *new_result(int flows, int workers)
 		((uint64_t *)&r->counts)[k] = v++;
 	for (size_t k = 0; k < sizeof(r->zc) / 8; k++)
 		((uint64_t *)&r->zc)[k] = v++;
-	r->tx_bytes_total = UINT64_MAX;
-	r->rx_bytes_total = (UINT64_C(1) << 63) - 1;
+	r->life.tx_bytes = UINT64_MAX;
+	r->life.rx_bytes = (UINT64_C(1) << 63) - 1;
 	for (size_t k = 0; k < sizeof(r->usage_end) / 8; k++)
 		((int64_t *)&r->usage_end)[k] = (int64_t)(v++ >> 1);
 	r->flows_failed = 1;
@@ -126,8 +126,8 @@ static void same(const struct end_result *a, const struct end_result *b)
 	assert_true(a->edge_spread == b->edge_spread);
 	assert_memory_equal(&a->counts, &b->counts, sizeof(a->counts));
 	assert_memory_equal(&a->zc, &b->zc, sizeof(a->zc));
-	assert_true(a->tx_bytes_total == b->tx_bytes_total);
-	assert_true(a->rx_bytes_total == b->rx_bytes_total);
+	assert_true(a->life.tx_bytes == b->life.tx_bytes);
+	assert_true(a->life.rx_bytes == b->life.rx_bytes);
 	assert_memory_equal(&a->usage_start, &b->usage_start,
 			    2 * sizeof(struct usage));
 	assert_memory_equal(&a->flows_failed, &b->flows_failed,
