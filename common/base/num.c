@@ -129,6 +129,31 @@ int num_parse_int(const char *text, int64_t *out)
 	return 0;
 }
 
+int num_parse_bits(const char *text, int64_t *out)
+{
+	static const char digits[] = "0123456789abcdef";
+	int64_t v = 0;
+
+	if (strncmp(text, "0x", 2) != 0)
+		return *text == '-' || *text == '+' ? -1 :
+						      num_parse_int(text, out);
+	text += 2;
+	if (!*text || strlen(text) > 15)
+		return -1;
+	for (; *text; text++) {
+		char lower = *text >= 'A' && *text <= 'F' ?
+				     (char)(*text - 'A' + 'a') :
+				     *text;
+		const char *at = strchr(digits, lower);
+
+		if (!at)
+			return -1;
+		v = v * 16 + (at - digits);
+	}
+	*out = v;
+	return 0;
+}
+
 int num_parse_size(const char *text, int64_t *out)
 {
 	static const struct suffix table[] = {

@@ -18,6 +18,12 @@
 int num_parse_int(const char *text, int64_t *out);
 
 /*
+ * A non-negative number of bits such as a mark: decimal, or hexadecimal after
+ * "0x".
+ */
+int num_parse_bits(const char *text, int64_t *out);
+
+/*
  * A size in bytes: a decimal number, a fraction allowed where a suffix makes
  * the result whole ("1.5K" is 1536), with one optional binary suffix K M G T
  * (also KiB MiB GiB TiB; a trailing "B" alone is bytes): powers of 1024.

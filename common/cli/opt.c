@@ -105,6 +105,7 @@ static void accepted(const struct opt *o, char *buf, size_t size)
 		(void)snprintf(buf, size, "0 or 1");
 		return;
 	case OPT_INT:
+	case OPT_BITS:
 	case OPT_STRING:
 	case OPT_FILE:
 		(void)snprintf(buf, size, "%" PRId64 " to %" PRId64 "%s%s",
@@ -144,6 +145,8 @@ static int parse_choice(const struct opt *o, const char *text, int64_t *out)
 static int parse_number(const struct opt *o, const char *text, int64_t *out)
 {
 	switch (o->type) {
+	case OPT_BITS:
+		return num_parse_bits(text, out);
 	case OPT_SIZE:
 		return num_parse_size(text, out);
 	case OPT_RATE:

@@ -13,6 +13,7 @@
 enum opt_type {
 	OPT_FLAG, /* bool; takes no argument */
 	OPT_INT, /* int64_t; decimal integer */
+	OPT_BITS, /* int64_t; decimal or 0x... */
 	OPT_SIZE, /* int64_t bytes; binary suffixes */
 	OPT_RATE, /* int64_t bytes/s; num_parse_rate() */
 	OPT_FREQUENCY, /* int64_t thousandths per second */

@@ -60,6 +60,7 @@ static const char *metavar(const struct opt *o)
 	case OPT_STRING:
 		return "=TEXT";
 	case OPT_INT:
+	case OPT_BITS:
 		break;
 	}
 	return "=N";

@@ -100,6 +100,11 @@ int hub_local_address(const struct hub *h, int peer, struct addr *out)
 	return getsockname(h->links[peer].conn.fd, &out->sa, &out->len);
 }
 
+nsec_t hub_heard(const struct hub *h, int peer)
+{
+	return h->links[peer].conn.heard;
+}
+
 bool hub_unsent(const struct hub *h, int peer)
 {
 	return h->links[peer].used && frame_pending(&h->links[peer].conn);

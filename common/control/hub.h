@@ -82,6 +82,9 @@ int hub_send(struct hub *h, int peer, const struct message *m);
 void hub_refuse(struct hub *h, int peer, const char *program, int code,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/* Instant of the last byte that came from @peer. */
+nsec_t hub_heard(const struct hub *h, int peer);
+
 /* True while bytes for @peer wait for the kernel. */
 bool hub_unsent(const struct hub *h, int peer);
 

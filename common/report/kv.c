@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* key=value lines on standard output, as neper prints them, and more. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,18 @@ void kv_text(const char *lines)
 {
 	(void)fputs(lines, stdout);
 	(void)fflush(stdout); /* a failure shows with the results */
+}
+
+void kv_warning(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("warning=local: ");
+	va_start(ap, fmt);
+	(void)vprintf(fmt, ap); /* a failure shows with the results */
+	va_end(ap);
+	printf("\n");
+	(void)fflush(stdout); /* likewise */
 }
 
 /* ---- results ---- */

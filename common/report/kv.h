@@ -16,6 +16,9 @@ void kv_options(const struct opt_list *list, const void *values,
 /* Print ready-made lines, such as a plan's or the usage text, and flush. */
 void kv_text(const char *lines);
 
+/* Print one warning= line of this end, a printf text, and flush. */
+void kv_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /*
  * Print the results of one test and flush. Returns 0, or -1 with errno when
  * standard output could not take them.
