@@ -108,8 +108,12 @@ int reach_step(struct reach *r, nsec_t *again, struct fault *fault)
 	nsec_t now = clock_now();
 	int fd = -1;
 
-	if (r->pausing && now < r->turn)
-		goto wait;
+	if (r->pausing && now < r->turn) {
+		if (now < r->limit)
+			goto wait;
+		*fault = r->last;
+		return -2;
+	}
 	r->pausing = false;
 	if (r->fd >= 0) {
 		fd = look(r, now);

@@ -69,7 +69,7 @@ void poller_remove(struct poller *p, int fd)
 /* The wait of kernels and tools without epoll_pwait2: whole milliseconds. */
 static int wait_coarse(struct poller *p, nsec_t timeout)
 {
-	nsec_t ms = (timeout + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+	nsec_t ms = timeout / NSEC_PER_MSEC + (timeout % NSEC_PER_MSEC > 0);
 
 	if (ms > 1000000)
 		ms = 1000000;

@@ -45,7 +45,8 @@ nsec_t usage_parse_stat(const char *text, long hz)
 {
 	unsigned long long user, nice, system, idle, iowait, irq, softirq;
 
-	if (hz <= 0 ||
+	/* sscanf() would take the 0 of "cpu0" for the first number. */
+	if (hz <= 0 || strncmp(text, "cpu ", 4) != 0 ||
 	    sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice,
 		   &system, &idle, &iowait, &irq, &softirq) != 7)
 		return -1;

@@ -33,7 +33,7 @@ static cJSON *reread(cJSON *o)
 static void signed_trip(int64_t v)
 {
 	cJSON *o = cJSON_CreateObject();
-	int64_t got = v + 1;
+	int64_t got = ~v;
 
 	json_put_i64(o, "v", v);
 	o = reread(o);
@@ -45,7 +45,7 @@ static void signed_trip(int64_t v)
 static void unsigned_trip(uint64_t v)
 {
 	cJSON *o = cJSON_CreateObject();
-	uint64_t got = v + 1;
+	uint64_t got = ~v;
 
 	json_put_u64(o, "v", v);
 	o = reread(o);

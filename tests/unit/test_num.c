@@ -455,7 +455,7 @@ static void test_locale(void **state)
 static void duration_text(int64_t ns, const char *want)
 {
 	char buf[48];
-	int64_t back = ns + 1;
+	int64_t back = ~ns;
 
 	assert_ptr_equal(num_format_duration(ns, buf, sizeof(buf)), buf);
 	if (want)

@@ -168,6 +168,32 @@ static void test_transfer(void **state)
 	assert_int_equal(transfer(&o).rx_size, 100);
 }
 
+/* What one event may move is bounded, the less so the fewer flows wait. */
+static void test_turns(void **state)
+{
+	static const int64_t flows[] = { 1, 2, 8, 1000 };
+	struct stream_options o = options("");
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(flows); i++) {
+		o.common.num_flows = flows[i];
+		for (int64_t size = 1; size <= 1 << 30; size *= 4) {
+			struct transfer t;
+			int64_t most = 2 << 20;
+
+			o.buffer_size = size;
+			t = transfer(&o);
+			assert_true(t.tx_ops >= 1 && t.rx_ops >= 1);
+			assert_true(t.tx_ops == 1 || t.tx_ops * size <= most);
+			if (flows[i] > 1)
+				assert_true(t.tx_ops <= 4);
+		}
+	}
+	o.common.num_threads = 1000;
+	o.buffer_size = 16384;
+	assert_true(transfer(&o).tx_ops > 4);
+}
+
 /* Sends must leave at once where their time matters. */
 static void test_more(void **state)
 {
@@ -242,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_reconcile),
 		cmocka_unit_test(test_contradiction_text),
 		cmocka_unit_test(test_transfer),
+		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_more),
 		cmocka_unit_test(test_pattern),
 		cmocka_unit_test(test_units),
