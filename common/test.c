@@ -162,6 +162,9 @@ static void lose_peer(struct test *t, struct test_peer *p,
 	/* After the exchange it may go whenever it likes. */
 	if (p->have_result && p->bye)
 		return;
+	if (t->symptom)
+		t->early[0] = 0; /* this is the cause */
+	t->symptom = false;
 	test_end_early(t, "%s lost: %.120s", other_role(t), event->why);
 }
 
@@ -291,8 +294,10 @@ static void watch_crew(struct test *t)
 		test_end_early(t, "%.150s", f->text);
 		t->failed = true;
 	}
-	if (crew_dead(t->crew) == (unsigned)t->plan->flows)
+	if (!t->early[0] && crew_dead(t->crew) == (unsigned)t->plan->flows) {
 		test_end_early(t, "all flows were lost");
+		t->symptom = true;
+	}
 }
 
 static nsec_t earlier(nsec_t a, nsec_t b)

@@ -79,6 +79,7 @@ struct test {
 	int64_t confirmed; /* client: flows that the server says it has */
 	bool after; /* the clock comparison under way is the second */
 	char early[160]; /* why the run ended before its time, or "" */
+	bool symptom; /* early may be a mere effect of a peer's loss */
 	bool failed; /* a worker failed: status 1 */
 	struct series series;
 	struct end_result local;
