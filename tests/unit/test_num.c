@@ -554,9 +554,31 @@ static void test_short_buffers(void **state)
 	assert_string_equal(buf, "-1.");
 }
 
+static void test_bits(void **state)
+{
+	static const char *const bad[] = {
+		"",   "0x",  "0xg", "x48", "-1",   "+1",
+		" 1", "0x ", "48h", "1 ",  "0X48", "0x1234567890abcdef"
+	};
+	int64_t v = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(num_parse_bits(bad[i], &v), -1);
+		assert_true(v == 7);
+	}
+	assert_int_equal(num_parse_bits("0x48", &v), 0);
+	assert_true(v == 0x48);
+	assert_int_equal(num_parse_bits("0xFfFfFfFf", &v), 0);
+	assert_true(v == UINT32_MAX);
+	assert_int_equal(num_parse_bits("72", &v), 0);
+	assert_true(v == 72);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bits),
 		cmocka_unit_test(test_never_a_number),
 		cmocka_unit_test(test_int),
 		cmocka_unit_test(test_size),

@@ -234,6 +234,7 @@ static const char *other_value(const struct opt *o, int64_t now)
 	case OPT_NSECS:
 		return "777ms";
 	case OPT_INT:
+	case OPT_BITS:
 	case OPT_SIZE:
 	case OPT_RATE:
 	case OPT_FREQUENCY:
