@@ -25,7 +25,8 @@ const char *die_program(void)
 }
 
 /* One write, so that lines of several threads do not mix. */
-static void put(const char *fmt, va_list ap)
+static void __attribute__((format(printf, 1, 0)))
+put(const char *fmt, va_list ap)
 {
 	char line[LINE];
 	size_t n = (size_t)snprintf(line, LINE / 2, "%.200s: ", program);
@@ -74,9 +75,12 @@ int fault_set(struct fault *f, int err, const char *fmt, ...)
 	if (err)
 		(void)snprintf(f->text + n, sizeof(f->text) - n, ": %s",
 			       strerror(err));
-	/* A line stays a line, whatever a name in it holds. */
+	/*
+	 * A line stays a line, and a terminal is not commanded, whatever a
+	 * name in it holds: it may come from the other end.
+	 */
 	for (n = 0; f->text[n]; n++) {
-		if (f->text[n] == '\n' || f->text[n] == '\r')
+		if ((unsigned char)f->text[n] < ' ' || f->text[n] == 0x7f)
 			f->text[n] = ' ';
 	}
 	return -1;

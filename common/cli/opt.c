@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Table-driven command line options: parsing, values as text. */
+/* Table-driven command line options: the parser. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <netdb.h>
@@ -59,60 +59,97 @@ void opt_mark_given(struct opt_given *given, size_t index)
 
 /* ---- setting a value ---- */
 
-/* What is accepted for @o, for a message: "0 to 65535". */
+/* How messages speak of a type: what it is, its range and some examples. */
+struct kind {
+	const char *what;
+	int places; /* a range is printed in units of 10 to this power */
+	const char *like;
+};
+
+/* A switch and no table, so that the compiler misses no type. */
+static struct kind kind_of(enum opt_type type)
+{
+	switch (type) {
+	case OPT_FLAG:
+		return (struct kind){ "a switch", 0, "" };
+	case OPT_INT:
+		return (struct kind){ "an integer", 0, "" };
+	case OPT_BITS:
+		return (struct kind){ "a number", 0, ", like 16 or 0x10" };
+	case OPT_SIZE:
+		return (struct kind){ "a size", 0,
+				      " bytes, like 65536 or 64K" };
+	case OPT_RATE:
+		return (struct kind){ "a rate", 0,
+				      " bytes/s, like 1000, 10g (bits), "
+				      "10G (bytes), 10Gbit or 1.25GB" };
+	case OPT_FREQUENCY:
+		return (struct kind){ "a rate per second", 3,
+				      " per second, like 500 or 10k" };
+	case OPT_SECONDS:
+		return (struct kind){ "a duration in seconds", 9,
+				      ", like 0.5 or 100ms" };
+	case OPT_NSECS:
+		return (struct kind){ "a duration in nanoseconds", 0,
+				      ", like 1000 or 10us" };
+	case OPT_CHOICE:
+		return (struct kind){ "one of the choices", 0, "" };
+	case OPT_PORT:
+		return (struct kind){ "a port", 0, " or a service name" };
+	case OPT_STRING:
+	case OPT_FILE:
+		break; /* any text will do */
+	}
+	return (struct kind){ "a text", 0, "" };
+}
+
+/* @v in units of 10 to the power of @places: "0.001", "86400". */
+static char *plain(int64_t v, int places, char *buf, size_t size)
+{
+	int64_t unit = 1, part;
+	char *end;
+	int i;
+
+	for (i = 0; i < places; i++)
+		unit *= 10;
+	part = v % unit;
+	(void)snprintf(buf, size, "%s%" PRId64 ".%0*" PRId64,
+		       v < 0 && v > -unit ? "-" : "", v / unit, places,
+		       part < 0 ? -part : part);
+	/* Zeroes say nothing behind the point. */
+	end = buf + strlen(buf);
+	while (end[-1] == '0')
+		end--;
+	if (end[-1] == '.')
+		end--;
+	*end = 0;
+	return buf;
+}
+
+/* What is accepted for @o, for a message: "0.001 to 10, like 0.5 or 100ms". */
 static void accepted(const struct opt *o, char *buf, size_t size)
 {
+	struct kind kind = kind_of(o->type);
 	char lo[40], hi[40];
 	size_t n = 0;
 	int i;
 
-	switch (o->type) {
-	case OPT_SECONDS:
-		(void)snprintf(buf, size,
-			       "%s to %s, like 0.5 (seconds) or 100ms",
-			       num_format_duration(o->min, lo, sizeof(lo)),
-			       num_format_duration(o->max, hi, sizeof(hi)));
+	if (o->type == OPT_FLAG) {
+		(void)snprintf(buf, size, "0 or 1");
 		return;
-	case OPT_NSECS:
-		(void)snprintf(buf, size, "%s to %s, like 1000 (ns) or 10us",
-			       num_format_duration(o->min, lo, sizeof(lo)),
-			       num_format_duration(o->max, hi, sizeof(hi)));
-		return;
-	case OPT_SIZE:
-		(void)snprintf(buf, size,
-			       "%" PRId64 " to %" PRId64 " bytes, like 64K",
-			       o->min, o->max);
-		return;
-	case OPT_RATE:
-		(void)snprintf(buf, size,
-			       "bytes/s, one letter k m g (bits) "
-			       "or K M G (bytes), or a unit like "
-			       "10Gbit or 1.25GB");
-		return;
-	case OPT_FREQUENCY:
-		(void)snprintf(buf, size, "a rate per second, like 500 or 10k");
-		return;
-	case OPT_CHOICE:
+	}
+	if (o->type == OPT_CHOICE) {
 		buf[0] = 0;
 		for (i = 0; o->choices[i] && n < size; i++)
 			n += (size_t)snprintf(buf + n, size - n, "%s%s",
 					      i ? ", " : "", o->choices[i]);
 		return;
-	case OPT_PORT:
-		(void)snprintf(buf, size, "0 to 65535 or a service name");
-		return;
-	case OPT_FLAG:
-		(void)snprintf(buf, size, "0 or 1");
-		return;
-	case OPT_INT:
-	case OPT_BITS:
-	case OPT_STRING:
-	case OPT_FILE:
-		(void)snprintf(buf, size, "%" PRId64 " to %" PRId64 "%s%s",
-			       o->min, o->max, o->unit ? " " : "",
-			       o->unit ? o->unit : "");
-		return;
 	}
+	(void)snprintf(buf, size, "%s to %s%s%s%s",
+		       plain(o->min, kind.places, lo, sizeof(lo)),
+		       plain(o->max, kind.places, hi, sizeof(hi)),
+		       o->type == OPT_INT && o->unit ? " " : "",
+		       o->type == OPT_INT && o->unit ? o->unit : "", kind.like);
 }
 
 static int parse_port(const char *text, int64_t *out)
@@ -170,31 +207,40 @@ static int parse_number(const struct opt *o, const char *text, int64_t *out)
 	return num_parse_int(text, out);
 }
 
-static bool ranged(const struct opt *o)
+/* @text was refused for @o: because of its form, or of its range? */
+static int refuse_value(const struct opt *o, const char *typed,
+			const char *text, bool number, struct fault *fault)
 {
-	return o->type != OPT_CHOICE;
+	const char *digits = text + (*text == '-' || *text == '+');
+	char range[256];
+
+	/* A parser does not take what is too large, but a number it is. */
+	if (o->type != OPT_CHOICE && *digits &&
+	    !digits[strspn(digits, "0123456789")])
+		number = true;
+	accepted(o, range, sizeof(range));
+	return fault_set(fault, 0, "%s: \"%.80s\" is %s%s (accepted: %s)",
+			 typed, text, number ? "out of range" : "not ",
+			 number ? "" : kind_of(o->type).what, range);
 }
 
 /* Set @o from @text; @typed is how the user wrote the option. */
 static int set(const struct opt *o, const char *typed, const char *text,
 	       void *values, struct fault *fault)
 {
-	char *at = (char *)values + o->offset, range[256];
+	char *at = (char *)values + o->offset;
 	int64_t v = 0;
 
 	if (o->type == OPT_STRING || o->type == OPT_FILE) {
 		memcpy(at, &text, sizeof(text));
 		return 0;
 	}
-	if (parse_number(o, text, &v) ||
-	    (ranged(o) && o->type != OPT_FLAG && (v < o->min || v > o->max)) ||
-	    (o->type == OPT_FLAG && v != 0 && v != 1)) {
-		accepted(o, range, sizeof(range));
-		return fault_set(fault, 0,
-				 "%s: \"%.80s\" is not valid "
-				 "(accepted: %s)",
-				 typed, text, range);
-	}
+	if (parse_number(o, text, &v))
+		return refuse_value(o, typed, text, false, fault);
+	if (o->type == OPT_FLAG ?
+		    v != 0 && v != 1 :
+		    o->type != OPT_CHOICE && (v < o->min || v > o->max))
+		return refuse_value(o, typed, text, true, fault);
 	if (o->type == OPT_FLAG) {
 		bool on = v;
 
@@ -290,7 +336,6 @@ static void make_tables(const struct opt_list *list, struct tables *t)
 	char *at = t->shorts;
 	size_t i;
 
-	memset(t, 0, sizeof(*t));
 	*at++ = ':'; /* tells a missing argument from an unknown option */
 	for (i = 0; i < list->n; i++) {
 		const struct opt *o = list->opt[i];
@@ -397,7 +442,7 @@ static int take(const struct opt_list *list, int code, void *values,
 int opt_parse(const struct opt_list *list, int argc, char **argv, void *values,
 	      struct opt_given *given, struct fault *fault)
 {
-	struct tables t;
+	struct tables t = { 0 };
 	int code, word;
 
 	make_tables(list, &t);
@@ -426,83 +471,4 @@ int opt_parse(const struct opt_list *list, int argc, char **argv, void *values,
 				 "are no positional arguments)",
 				 argv[optind]);
 	return 0;
-}
-
-/* ---- values as text ---- */
-
-static int64_t number_of(const struct opt *o, const void *values)
-{
-	const char *at = (const char *)values + o->offset;
-	int64_t v;
-	bool on;
-
-	if (o->type == OPT_FLAG) {
-		memcpy(&on, at, sizeof(on));
-		return on;
-	}
-	memcpy(&v, at, sizeof(v));
-	return v;
-}
-
-static const char *string_of(const struct opt *o, const void *values)
-{
-	const char *s;
-
-	memcpy(&s, (const char *)values + o->offset, sizeof(s));
-	return s ? s : "";
-}
-
-char *opt_text(const struct opt_list *list, size_t index, const void *values,
-	       char *buf, size_t size)
-{
-	const struct opt *o = list->opt[index];
-	int64_t v;
-
-	if (o->type == OPT_STRING || o->type == OPT_FILE) {
-		(void)snprintf(buf, size, "%s", string_of(o, values));
-		return buf;
-	}
-	v = number_of(o, values);
-	if (o->type == OPT_SECONDS || o->type == OPT_NSECS)
-		return num_format_duration(v, buf, size);
-	if (o->type == OPT_CHOICE)
-		(void)snprintf(buf, size, "%s", o->choices[v]);
-	else if (o->type == OPT_FREQUENCY)
-		(void)snprintf(buf, size, "%" PRId64 ".%03" PRId64, v / 1000,
-			       v % 1000);
-	else
-		(void)snprintf(buf, size, "%" PRId64, v);
-	return buf;
-}
-
-char *opt_dump_text(const struct opt_list *list, size_t index,
-		    const void *values, char *buf, size_t size)
-{
-	const struct opt *o = list->opt[index];
-	int64_t v;
-
-	if (o->type != OPT_SECONDS && o->type != OPT_NSECS)
-		return opt_text(list, index, values, buf, size);
-	v = number_of(o, values);
-	if (o->type == OPT_NSECS)
-		(void)snprintf(buf, size, "%" PRId64, v);
-	else if (v % NSEC_PER_SEC)
-		(void)snprintf(buf, size, "%" PRId64 ".%06" PRId64,
-			       v / NSEC_PER_SEC,
-			       v % NSEC_PER_SEC / NSEC_PER_USEC);
-	else
-		(void)snprintf(buf, size, "%" PRId64, v / NSEC_PER_SEC);
-	return buf;
-}
-
-char *opt_key(const struct opt *opt, char *buf, size_t size)
-{
-	char *c;
-
-	(void)snprintf(buf, size, "%s", opt->key ? opt->key : opt->name);
-	for (c = buf; *c; c++) {
-		if (*c == '-')
-			*c = '_';
-	}
-	return buf;
 }

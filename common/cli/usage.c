@@ -1,15 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The usage text out of an option table. */
+/* Option tables as text: values, printed keys, the usage text. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/num.h"
 #include "common/cli/opt.h"
 
 #define WIDTH 79
 #define INDENT 8
+
+/* ---- values as text ---- */
+
+static int64_t number_of(const struct opt *o, const void *values)
+{
+	const char *at = (const char *)values + o->offset;
+	int64_t v;
+	bool on;
+
+	if (o->type == OPT_FLAG) {
+		memcpy(&on, at, sizeof(on));
+		return on;
+	}
+	memcpy(&v, at, sizeof(v));
+	return v;
+}
+
+static const char *string_of(const struct opt *o, const void *values)
+{
+	const char *s;
+
+	memcpy(&s, (const char *)values + o->offset, sizeof(s));
+	return s ? s : "";
+}
+
+char *opt_text(const struct opt_list *list, size_t index, const void *values,
+	       char *buf, size_t size)
+{
+	const struct opt *o = list->opt[index];
+	int64_t v;
+
+	if (o->type == OPT_STRING || o->type == OPT_FILE) {
+		(void)snprintf(buf, size, "%s", string_of(o, values));
+		return buf;
+	}
+	v = number_of(o, values);
+	if (o->off_is_0 && !v) {
+		/* Not "0s" or "0.000": opt_set() knows the off by its text. */
+		(void)snprintf(buf, size, "0");
+		return buf;
+	}
+	if (o->type == OPT_SECONDS || o->type == OPT_NSECS)
+		return num_format_duration(v, buf, size);
+	if (o->type == OPT_CHOICE)
+		(void)snprintf(buf, size, "%s", o->choices[v]);
+	else if (o->type == OPT_FREQUENCY)
+		(void)snprintf(buf, size, "%" PRId64 ".%03" PRId64, v / 1000,
+			       v % 1000);
+	else
+		(void)snprintf(buf, size, "%" PRId64, v);
+	return buf;
+}
+
+char *opt_dump_text(const struct opt_list *list, size_t index,
+		    const void *values, char *buf, size_t size)
+{
+	const struct opt *o = list->opt[index];
+	int64_t v;
+
+	if (o->type != OPT_SECONDS && o->type != OPT_NSECS)
+		return opt_text(list, index, values, buf, size);
+	v = number_of(o, values);
+	if (o->type == OPT_NSECS)
+		(void)snprintf(buf, size, "%" PRId64, v);
+	else if (v % NSEC_PER_SEC)
+		(void)snprintf(buf, size, "%" PRId64 ".%06" PRId64,
+			       v / NSEC_PER_SEC,
+			       v % NSEC_PER_SEC / NSEC_PER_USEC);
+	else
+		(void)snprintf(buf, size, "%" PRId64, v / NSEC_PER_SEC);
+	return buf;
+}
+
+char *opt_key(const struct opt *opt, char *buf, size_t size)
+{
+	char *c;
+
+	(void)snprintf(buf, size, "%s", opt->key ? opt->key : opt->name);
+	for (c = buf; *c; c++) {
+		if (*c == '-')
+			*c = '_';
+	}
+	return buf;
+}
+
+/* ---- usage ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -120,7 +207,9 @@ static void describe(FILE *out, const struct opt_list *list, size_t index,
 	n += (size_t)snprintf(text + n, sizeof(text) - n, "%s; %s", numbers,
 			      scope(o));
 	(void)opt_dump_text(list, index, defaults, value, sizeof(value));
-	if (o->type != OPT_FLAG && value[0])
+	/* What stands for "not given" is no value that could be typed. */
+	if (o->type != OPT_FLAG && value[0] &&
+	    !(o->off_is_0 && !strcmp(value, "0")))
 		(void)snprintf(text + n, sizeof(text) - n, " (default %s%s%s)",
 			       value, o->unit ? " " : "",
 			       o->unit ? o->unit : "");

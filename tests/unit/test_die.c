@@ -158,6 +158,10 @@ static void test_fault_is_one_line(void **state)
 	(void)state;
 	fault_set(&f, 0, "a\nb\r\nc");
 	assert_string_equal(f.text, "a b  c");
+	/* Nor can a name from the other end command a terminal. */
+	f = (struct fault){ 0 };
+	fault_set(&f, 0, "%s", "a\x1b[2Jb\tc\v\f\x7f\xc3\xa4");
+	assert_string_equal(f.text, "a [2Jb c   \xc3\xa4");
 	for (size_t n = sizeof(f.text) - 30; n < sizeof(f.text) + 2; n++) {
 		memset(text, 'y', n);
 		text[n] = 0;

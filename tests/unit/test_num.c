@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <inttypes.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,8 +96,7 @@ static void test_never_a_number(void **state)
 		"0b1",
 		"5q",
 		"10mfoo",
-		"\xc2\xa0"
-		"5",
+		"\302\2405",
 		"\xd9\xa5",
 		"5\xc2\xb5s",
 		"99999999999999999999",
@@ -452,6 +452,38 @@ static void test_locale(void **state)
 	assert_int_equal(asked, 0);
 }
 
+/* And where a comma is the point, nothing is read or written otherwise. */
+static void test_comma_locale(void **state)
+{
+	static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8",
+					     "de_DE", "fr_FR.UTF-8" };
+	static const char *const bad[] = { "1,5K", "0,5", "1,25GB", "1.000,5" };
+	char buf[48], probe[8];
+	int64_t v[4] = { 0 };
+	size_t i = 0;
+
+	(void)state;
+	while (i < COUNT(names) && !setlocale(LC_ALL, names[i]))
+		i++;
+	if (i == COUNT(names))
+		skip();
+	(void)snprintf(probe, sizeof(probe), "%.1f", 0.5);
+	for (i = 0; i < COUNT(parsers); i++)
+		refuse_all(parsers[i], bad, COUNT(bad));
+	(void)num_parse_size("1.5K", &v[0]);
+	(void)num_parse_rate("1.25GB", &v[1]);
+	(void)seconds("0.5", &v[2]);
+	(void)num_parse_frequency("0.5k", &v[3]);
+	num_format_duration(SECOND / 2 * 3, buf, sizeof(buf));
+	(void)setlocale(LC_ALL, "C");
+	assert_string_equal(probe, "0,5"); /* else nothing was tested */
+	assert_int_equal(v[0], 1536);
+	assert_int_equal(v[1], 1250000000);
+	assert_int_equal(v[2], SECOND / 2);
+	assert_int_equal(v[3], 500000);
+	assert_string_equal(buf, "1500ms");
+}
+
 static void duration_text(int64_t ns, const char *want)
 {
 	char buf[48];
@@ -587,6 +619,7 @@ int main(void)
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_frequency),
 		cmocka_unit_test(test_locale),
+		cmocka_unit_test(test_comma_locale),
 		cmocka_unit_test(test_format_duration),
 		cmocka_unit_test(test_format_si),
 		cmocka_unit_test(test_format_bytes),

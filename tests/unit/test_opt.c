@@ -408,22 +408,149 @@ static void test_ranges(void **state)
 	bad("--num-threads=x", "--num-threads: \"x\"", "1 to 64", NULL);
 	bad("--num-th=1.5", "--num-threads: \"1.5\"", "1 to 64", NULL);
 	bad("-F-6", "-F: \"-6\"", "-5 to 9223372036854775807", NULL);
-	bad("-F 9223372036854775808", "-F", NULL);
+	bad("-F 9223372036854775808", "-F", "is out of range", NULL);
+	bad("-F -9223372036854775809", "-F", "is out of range", NULL);
+	bad("-F=3", "-F: \"=3\" is not an integer", NULL);
+	bad("-F ++3", "-F: \"++3\" is not an integer", NULL);
 	bad("-B0", "-B: \"0\"", "1 to 1073741824 bytes", "64K", NULL);
 	bad("-B1.5", "-B: \"1.5\"", NULL);
-	bad("-m 10Mb", "-m: \"10Mb\"", "10Gbit", "1.25GB", NULL);
-	bad("--rate 0", "--rate: \"0\"", "500 or 10k", NULL);
-	bad("-l0", "-l: \"0\"", "1ms to 1000s", "100ms", NULL);
-	bad("-l 0.5ms", "-l: \"0.5ms\"", "1ms to", NULL);
+	bad("-m 10Mb", "-m: \"10Mb\" is not a rate", "bytes/s", "10Gbit",
+	    "1.25GB", NULL);
+	bad("-m 10KB", "-m: \"10KB\"", NULL);
+	bad("-m 10mfoo", "-m: \"10mfoo\"", NULL);
+	bad("-m 5q", "-m: \"5q\"", NULL);
+	bad("--rate 0", "--rate: \"0\" is out of range", "0.001 to ",
+	    "500 or 10k", NULL);
+	bad("-l0", "-l: \"0\" is out of range",
+	    "(accepted: 0.001 to 1000, like 0.5 or 100ms)", NULL);
+	bad("-l 0.5ms", "-l: \"0.5ms\" is out of range", "0.001 to", NULL);
+	bad("--test-l abc",
+	    "--test-length: \"abc\" is not a duration in seconds (accepted: "
+	    "0.001 to 1000, like 0.5 or 100ms)",
+	    NULL);
 	bad("-l -5", "-l: \"-5\"", NULL);
-	bad("-D 2s", "-D: \"2s\"", "0s to 1s", "10us", NULL);
-	bad("--colour=pink", "--colour: \"pink\"", "red, green, blue", NULL);
+	bad("-D 2s", "-D: \"2s\" is out of range", "0 to 1000000000", "10us",
+	    NULL);
+	bad("-D x", "-D: \"x\" is not a duration in nanoseconds", NULL);
+	bad("--colour=pink", "--colour: \"pink\" is not one of the choices",
+	    "(accepted: red, green, blue)", NULL);
+	bad("--colour=1", "--colour: \"1\" is not one of the choices", NULL);
 	bad("--colour=Red", "--colour", NULL);
 	bad("--colour=", "--colour: \"\"", NULL);
-	bad("-P 65536", "-P: \"65536\"", "0 to 65535", NULL);
-	bad("-P nosuchservice", "-P: \"nosuchservice\"", "service", NULL);
+	bad("-P 65536", "-P: \"65536\" is out of range", "0 to 65535", NULL);
+	bad("-P -1", "-P: \"-1\" is out of range", NULL);
+	bad("-P 99999999999999999999", "-P", "is out of range", NULL);
+	bad("-P nosuchservice", "-P: \"nosuchservice\" is not a port",
+	    "service", NULL);
+	bad("-P ftp/tcp", "-P: \"ftp/tcp\" is not a port", NULL);
 	/* What was wrong is not half done. */
 	assert_int_equal(v.port, 0);
+}
+
+/* Bits are decimal or hexadecimal, and go over the wire as decimal. */
+static void test_bits(void **state)
+{
+	static const struct opt bits[] = {
+		{ .name = "tos",
+		  .type = OPT_BITS,
+		  .offset = AT(threads),
+		  .max = 255,
+		  .help = "bits" },
+	};
+	char text[32];
+
+	(void)state;
+	opt_list_add(&list, bits, COUNT(bits));
+	good("--tos 0x1f");
+	assert_int_equal(v.threads, 31);
+	opt_text(&list, list.n - 1, &v, text, sizeof(text));
+	assert_string_equal(text, "31");
+	good("--tos=255");
+	assert_int_equal(v.threads, 255);
+	bad("--tos 0x100", "--tos: \"0x100\" is out of range",
+	    "(accepted: 0 to 255, like 16 or 0x10)", NULL);
+	bad("--tos -1", "--tos: \"-1\" is out of range", NULL);
+	bad("--tos 0xfg", "--tos: \"0xfg\" is not a number", NULL);
+}
+
+/* Ranges below 0 and below 1 keep their sign and their places. */
+static void test_range_text(void **state)
+{
+	static const struct opt odd[] = {
+		{ .name = "offset",
+		  .type = OPT_SECONDS,
+		  .offset = AT(length),
+		  .min = -NSEC_PER_SEC / 2,
+		  .max = 1,
+		  .help = "offset" },
+		{ .name = "any",
+		  .type = OPT_SECONDS,
+		  .offset = AT(delay),
+		  .min = INT64_MIN,
+		  .max = -NSEC_PER_SEC - 1,
+		  .help = "any" },
+	};
+
+	(void)state;
+	opt_list_add(&list, odd, COUNT(odd));
+	bad("--offset x", "(accepted: -0.5 to 0.000000001, like", NULL);
+	bad("--any x", "(accepted: -9223372036.854775808 to -1.000000001, like",
+	    NULL);
+}
+
+/*
+ * What is off by 0 crosses the wire as 0, whatever its type, yet cannot be
+ * typed, and the usage names no default that cannot be typed.
+ */
+static void test_off_is_0(void **state)
+{
+	static const struct {
+		const char *name;
+		enum opt_type type;
+		size_t offset;
+	} kinds[] = {
+		{ "int", OPT_INT, AT(threads) },
+		{ "size", OPT_SIZE, AT(size) },
+		{ "rate", OPT_RATE, AT(rate) },
+		{ "frequency", OPT_FREQUENCY, AT(per_second) },
+		{ "seconds", OPT_SECONDS, AT(length) },
+		{ "nseconds", OPT_NSECS, AT(delay) },
+	};
+	struct opt off[COUNT(kinds)];
+	char text[64], line[64], *all;
+
+	(void)state;
+	memset(&list, 0, sizeof(list));
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		off[i] = (struct opt){ .name = kinds[i].name,
+				       .type = kinds[i].type,
+				       .offset = kinds[i].offset,
+				       .min = 1,
+				       .max = INT64_MAX,
+				       .off_is_0 = true,
+				       .help = "off" };
+	opt_list_add(&list, off, COUNT(off));
+	for (size_t i = 0; i < list.n; i++) {
+		int64_t now;
+
+		(void)snprintf(line, sizeof(line), "--%s=0", kinds[i].name);
+		bad(line, kinds[i].name, "is out of range", NULL);
+		memset(&v, 0, sizeof(v));
+		opt_text(&list, i, &v, text, sizeof(text));
+		assert_string_equal(text, "0");
+		opt_dump_text(&list, i, &v, text, sizeof(text));
+		assert_string_equal(text, "0");
+		memset(&v, 0xff, sizeof(v));
+		memset(&fault, 0, sizeof(fault));
+		assert_int_equal(opt_set(&list, i, "0", &v, &fault), 0);
+		memcpy(&now, (const char *)&v + kinds[i].offset, sizeof(now));
+		assert_true(now == 0);
+	}
+	memset(&v, 0, sizeof(v));
+	all = opt_usage(&list, "prog", &v);
+	assert_non_null(all);
+	assert_null(strstr(all, "default"));
+	free(all);
 }
 
 static void test_values(void **state)
@@ -662,6 +789,9 @@ int main(void)
 		cmocka_unit_test_setup(test_arguments, setup),
 		cmocka_unit_test_setup(test_positional, setup),
 		cmocka_unit_test_setup(test_ranges, setup),
+		cmocka_unit_test_setup(test_bits, setup),
+		cmocka_unit_test_setup(test_range_text, setup),
+		cmocka_unit_test_setup(test_off_is_0, setup),
 		cmocka_unit_test_setup(test_values, setup),
 		cmocka_unit_test_setup(test_optional_argument, setup),
 		cmocka_unit_test_setup(test_later, setup),
