@@ -26,8 +26,8 @@ FILE *__wrap_fopen(const char *path, const char *mode);
 static struct {
 	struct rlimit limit;
 	int sets, get_err, set_err;
-	int real;
-} fake;
+	int real; /* until a test begins: a sanitizer asks too, as it starts */
+} fake = { .real = 1 };
 
 /* The faked /proc: the path wanted and its text; NULL: cannot be opened. */
 static const char *file_path, *file_text;
