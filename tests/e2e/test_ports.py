@@ -178,6 +178,10 @@ def test_bind_dev(net):
 
 # ---- options ----
 
+# Options that say what is printed instead, or who this is.
+NOT_DUMPED = {"help", "version", "dry-run", "plan", "client"}
+
+
 def dump(*args):
     """Options as a dry run prints them."""
     with Proc([program(), "-n", *args]) as p:
@@ -206,8 +210,7 @@ def test_each_switch_sets_its_own_key():
     tried = 0
     for m in re.finditer(r"^  (?:-(\w), )?--([a-z0-9-]+)\n(.*)$", text, re.M):
         letter, name, purpose = m.groups()
-        if "not available yet" in purpose or name in ("help", "version",
-                                                      "dry-run", "client"):
+        if "not available yet" in purpose or name in NOT_DUMPED:
             continue
         for spelled in filter(None, (f"--{name}", letter and f"-{letter}")):
             role = () if "server:" in purpose else ("-c", "-H", "localhost")
