@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Composition root: the calls that are a run, from argv to exit status. */
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,14 @@ static void try_plan(const struct run *run)
 	plan_free(plan);
 }
 
+/* An own --bind-dev is needed here, whatever the other end says. */
+static void try_device(const struct options *o)
+{
+	if (o->bind_dev && !if_nametoindex(o->bind_dev))
+		die(STATUS_USAGE, "--bind-dev: no interface \"%s\"",
+		    o->bind_dev);
+}
+
 static enum status show_plan(const struct run *run)
 {
 	const struct options *o = run->options;
@@ -155,6 +164,7 @@ static enum status carry_out(struct run *run)
 		return show_plan(run);
 	}
 	try_plan(run);
+	try_device(o);
 	if (phase_open(&run->phase, &fault))
 		die(STATUS_FAILED, "%s", fault.text);
 	human_open(&run->human, o->quiet, o->verbose);

@@ -41,12 +41,14 @@ static int set_source(hwloc_topology_t hw, const struct source *from,
  * Leave out what costs start-up time and tells nothing about CPUs and NICs:
  * the GPU components open drivers and displays. "pci" opens the devices
  * through libpciaccess, which leaks; without it hwloc reads the same from
- * sysfs. A component that this hwloc was not built with is refused: ignored.
+ * sysfs. "x86" binds this thread to each CPU in turn, whatever --pin says. A
+ * component that this hwloc was not built with is refused: ignored.
  */
 static void leave_out(hwloc_topology_t hw)
 {
 	static const char *const components[] = {
-		"cuda", "nvml", "rsmi", "levelzero", "opencl", "gl", "pci",
+		"cuda", "nvml", "rsmi", "levelzero",
+		"opencl", "gl", "pci", "x86",
 	};
 	size_t n = sizeof(components) / sizeof(components[0]);
 

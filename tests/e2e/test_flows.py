@@ -253,8 +253,8 @@ def test_worker_fails(failing_wait, end):
 class Relay:
     """Passes data connections on; can reset one pair of them."""
 
-    def __init__(self, target):
-        self.target = target
+    def __init__(self, target, source=""):
+        self.target, self.source = target, source
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         self.pairs = []
@@ -266,7 +266,8 @@ class Relay:
                 near, _ = self.listener.accept()
             except OSError:
                 return
-            far = socket.create_connection(self.target)
+            far = socket.create_connection(
+                self.target, source_address=(self.source, 0))
             self.pairs.append((near, far))
             for a, b in ((near, far), (far, near)):
                 threading.Thread(target=self._pass, args=(a, b),
