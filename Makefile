@@ -236,7 +236,7 @@ lint-objects: $(all_src:%.c=$(OBJ)/%.tidy)
 # Nothing else needs these, so make would remove them.
 .SECONDARY: $(bench_src:%.c=$(OBJ)/%.o)
 # Only files that changed, or that include something that did, are read again.
-$(OBJ)/%.tidy: %.c $(OBJ)/%.o .clang-tidy
+$(OBJ)/%.tidy: %.c $(OBJ)/%.o .clang-tidy tests/unit/.clang-tidy
 	$(call say,TIDY)
 	$(Q)clang-tidy -p . --quiet $< 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@

@@ -129,9 +129,9 @@ const char *message_name(enum message_type type);
 char *message_encode(const struct message *m, size_t *len);
 
 /*
- * Read @len bytes of JSON, behind which there is a 0. Returns a message for message_free(), or NULL with
- * @fault naming the member that is missing or out of bounds. Unknown members
- * are ignored; numbers are exact.
+ * Read @len bytes of JSON, behind which there is a 0. Returns a message for
+ * message_free(), or NULL with @fault naming the member that is missing or out
+ * of bounds. Unknown members are ignored; numbers are exact.
  */
 struct message *message_decode(const char *json, size_t len,
 			       struct fault *fault);

@@ -31,7 +31,7 @@ static struct message *trip(const struct message *m)
 	if (!back)
 		fail_msg("%s: %s", text, f.text);
 	free(text);
-	assert_int_equal(back->type, m->type);
+	assert_true(back && back->type == m->type);
 	return back;
 }
 
@@ -561,8 +561,8 @@ static void test_must(void **state)
 		"{\"a\":1}",
 		"[\"a\\u001b[2J\\nb\"]",
 		"[\"\"]",
-		"[\"a-name-that-is-longer-than-the-room-that-there-is-for-it-"
-		"in-the-struct\"]",
+		("[\"a-name-that-is-longer-than-the-room-that-there-is-for-it-"
+		 "in-the-struct\"]"),
 	};
 	struct message *h = new_hello(), *m;
 	struct fault f;

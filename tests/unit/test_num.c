@@ -96,7 +96,8 @@ static void test_never_a_number(void **state)
 		"0b1",
 		"5q",
 		"10mfoo",
-		"\302\2405",
+		("\xc2\xa0"
+		 "5"),
 		"\xd9\xa5",
 		"5\xc2\xb5s",
 		"99999999999999999999",

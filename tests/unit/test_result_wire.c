@@ -98,7 +98,7 @@ static struct message *send_part(struct end_result *r, int64_t part,
 	if (!back)
 		fail_msg("part %d: %s", (int)part, f.text);
 	free(text);
-	assert_true(back->part == part && back->parts == parts);
+	assert_true(back && back->part == part && back->parts == parts);
 	return back;
 }
 
