@@ -84,6 +84,7 @@ int test_prepare(struct test *t, const struct test_place *place,
 		.transfer = &t->transfer,
 		.maxevents = (int)t->options->maxevents,
 		.windows = 2,
+		.opens = t->options->warmup ? 1 : 0,
 		.strict = t->options->strict,
 	};
 	unsigned roles = roles_of_all(t);

@@ -7,6 +7,7 @@
 
 #include "common/control/result_wire.h"
 #include "common/host.h"
+#include "common/measure/tcpinfo.h"
 #include "common/measure/usage.h"
 #include "common/test.h"
 
@@ -162,6 +163,8 @@ static int share_of(const struct test *t, int i, struct end_result *share)
 			share->counts.rx_bytes += f->rx_bytes;
 		}
 	}
+	if (t->n_peers > 1)
+		tcpinfo_sum(share->flows, share->n_flows, &share->tcp);
 	return 0;
 }
 

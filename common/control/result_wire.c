@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/control/figures_wire.h"
 #include "common/control/json.h"
 #include "common/control/result_wire.h"
 
@@ -83,7 +84,19 @@ static const struct json_field flow_fields[] = {
 	JSON_U64_FIELD(flow_result, rx_bytes),
 	JSON_I64_FIELD(flow_result, connect_time),
 	JSON_I64_FIELD(flow_result, err),
+	/* from here on -1 is unknown, and so is what is not there */
+	JSON_I64_FIELD(flow_result, tcp.retransmits),
+	JSON_I64_FIELD(flow_result, tcp.bytes_acked),
+	JSON_I64_FIELD(flow_result, tcp.rtt_us),
+	JSON_I64_FIELD(flow_result, tcp.cwnd),
+	JSON_I64_FIELD(flow_result, tcp.delivery_rate),
+	JSON_I64_FIELD(flow_result, tcp.busy_us),
+	JSON_I64_FIELD(flow_result, tcp.rwnd_limited_us),
+	JSON_I64_FIELD(flow_result, tcp.sndbuf_limited_us),
 };
+
+/* Members of that row that every version has. */
+#define FLOW_FIELDS_OLD 8
 
 static const struct json_field row_fields[] = {
 	JSON_I64_FIELD(row, index),    JSON_I64_FIELD(row, start),
@@ -171,6 +184,8 @@ static void put_head(cJSON *o, const struct end_result *r)
 		   &r->usage_end);
 	put_clock(o, "clock_before", &r->clock_before);
 	put_clock(o, "clock_after", &r->clock_after);
+	figures_wire_put_tcp(o, &r->tcp);
+	figures_wire_put_net(o, &r->net);
 	put_workers(o, r);
 	put_settings(o, r);
 	warnings = cJSON_AddArrayToObject(o, "warnings");
@@ -370,7 +385,10 @@ static int get_head(const cJSON *o, struct end_result *r, struct fault *fault)
 	    get_clock(o, "clock_after", &r->clock_after, fault))
 		return -1;
 	r->n_flows = (int)flows;
-	return get_workers(o, r, fault) || get_settings(o, r, fault) ||
+	return figures_wire_get_tcp(o, &r->tcp, fault) ||
+			       figures_wire_get_net(o, &r->net, fault) ||
+			       get_workers(o, r, fault) ||
+			       get_settings(o, r, fault) ||
 			       get_warnings(o, r, fault) ?
 		       -1 :
 		       0;
@@ -381,6 +399,7 @@ static int get_flow(const cJSON *item, struct flow_result *f,
 {
 	size_t k;
 
+	memset(&f->tcp, 0xff, sizeof(f->tcp)); /* -1 each: unknown */
 	for (k = 0; k < COUNT(flow_fields); k++) {
 		const cJSON *v = cJSON_GetArrayItem(item, (int)k);
 		int64_t n = 0;
@@ -388,7 +407,9 @@ static int get_flow(const cJSON *item, struct flow_result *f,
 		int bad = flow_fields[k].kind == JSON_U64 ? json_to_u64(v, &u) :
 							    json_to_i64(v, &n);
 
-		if (bad)
+		if (!v && k >= FLOW_FIELDS_OLD)
+			break;
+		if (bad || (k >= FLOW_FIELDS_OLD && n < -1))
 			return fault_set(fault, 0,
 					 "a flow's \"%s\" is "
 					 "missing or no integer",

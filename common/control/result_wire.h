@@ -12,7 +12,7 @@
 #define RESULT_WIRE_WORKERS 65536
 #define RESULT_WIRE_FLOWS 10000000
 /* Flows in one part, so that each fits a frame. */
-#define RESULT_WIRE_PART 4000
+#define RESULT_WIRE_PART 2500
 
 /*
  * Add part @part (from 1) of @parts of @r to object @o: part 1 holds all but

@@ -11,6 +11,7 @@
 #include "common/engine/crew.h"
 #include "common/engine/sock.h"
 #include "common/engine/worker.h"
+#include "common/measure/tcpinfo.h"
 
 /* Receive queues that --deal napi remembers a worker for. */
 #define CREW_QUEUES 256
@@ -98,6 +99,7 @@ struct crew *crew_start(const struct crew_request *rq,
 	c->shared.receives = rq->receives;
 	c->shared.maxevents = rq->maxevents;
 	c->shared.edges = rq->windows + 2;
+	c->shared.opens = rq->opens;
 	c->shared.flows = rq->plan->flows;
 	c->shared.report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->shared.report_fd < 0 ||
@@ -439,6 +441,8 @@ static void collect_flows(const struct worker *w, int a, int b,
 		r->rx_bytes = w->edges[b].rx[i] - w->edges[a].rx[i];
 		r->connect_time = f->connect_time;
 		r->err = w->edges[b].err[i];
+		tcpinfo_since(&w->edges[a].tcp[i], &w->edges[b].tcp[i],
+			      &r->tcp);
 	}
 }
 
@@ -482,11 +486,13 @@ int crew_collect(const struct crew *c, int a, int b, struct end_result *r)
 	for (i = 0; i < r->n_flows; i++) {
 		r->flows[i].id = i;
 		r->flows[i].worker = -1;
+		tcpinfo_unknown(&r->flows[i].tcp);
 	}
 	for (i = 0; i < c->started; i++) {
 		collect_worker(worker_at(c, i), a, b, &r->workers[i]);
 		collect_flows(worker_at(c, i), a, b, r->flows);
 	}
 	collect_sums(c, a, b, r);
+	tcpinfo_sum(r->flows, r->n_flows, &r->tcp);
 	return 0;
 }

@@ -20,6 +20,7 @@ struct crew_request {
 	bool sends, receives; /* some flow does so at this end */
 	int maxevents;
 	int windows; /* measured windows and warm-ups */
+	int opens; /* the edge that opens the first measured one */
 	bool strict; /* a refused memory policy is a failure */
 };
 

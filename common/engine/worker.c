@@ -128,6 +128,21 @@ static int prepare_edges(struct worker *w)
 	return 0;
 }
 
+/* Room for what TCP_INFO says at each edge, and at the death of a flow. */
+static int prepare_readings(struct worker *w)
+{
+	size_t n = (size_t)w->shared->edges, room = w->room, k;
+	struct tcp_figures *at;
+
+	if (get_memory(w, &w->readings, (n + 1) * room * sizeof(*at), false))
+		return -1;
+	at = w->readings.base;
+	for (k = 0; k < n; k++)
+		w->edges[k].tcp = at + k * room;
+	w->last = at + n * room;
+	return 0;
+}
+
 /* Allocate and touch all memory of this worker, from its own CPU. */
 static int prepare(struct worker *w)
 {
@@ -158,7 +173,7 @@ static int prepare(struct worker *w)
 	}
 	if (worker_timed(w) && heap_init(&w->due, w->room))
 		return fault_set(&w->fault, ENOMEM, "worker %d", w->index);
-	return prepare_edges(w);
+	return prepare_edges(w) || prepare_readings(w) ? -1 : 0;
 }
 
 static void *worker_main(void *arg)
@@ -282,5 +297,6 @@ void worker_join(struct worker *w)
 	memory_put(&w->rx_memory);
 	memory_put(&w->flow_memory);
 	memory_put(&w->snapshots);
+	memory_put(&w->readings);
 	(void)close(w->wake_fd); /* an eventfd */
 }

@@ -20,11 +20,24 @@ static void begin(struct worker *w, struct flow *f)
 	worker_watch(w, f);
 }
 
+static void ask_tcp(const struct worker *w, unsigned k)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->n_flows; i++)
+		worker_ask_tcp(w, &w->flows[i], &w->edges[k].tcp[i]);
+}
+
 static void pass_edge(struct worker *w, unsigned k, bool last)
 {
 	struct worker_edge *e = &w->edges[k];
 	uint32_t i;
 
+	/* Asking takes its time, which must not fall into the window: it
+	 * comes before the snapshot that opens one, after that which closes
+	 * the last. */
+	if (!last && k >= (unsigned)w->shared->opens)
+		ask_tcp(w, k);
 	e->when = clock_now();
 	for (i = 0; i < w->n_flows; i++) {
 		e->tx[i] = counter_get(&w->flows[i].tx_bytes);
@@ -35,6 +48,8 @@ static void pass_edge(struct worker *w, unsigned k, bool last)
 	e->counts = lane_counts(&w->lane);
 	e->zc = lane_zc(&w->lane);
 	e->usage = usage_thread();
+	if (last)
+		ask_tcp(w, k);
 	for (i = 0; i < w->n_flows; i++) {
 		struct flow *f = &w->flows[i];
 

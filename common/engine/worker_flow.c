@@ -7,6 +7,7 @@
 #include "common/engine/sock.h"
 #include "common/engine/worker_flow.h"
 #include "common/engine/zerocopy_tx.h"
+#include "common/measure/tcpinfo.h"
 
 void worker_report(struct worker *w)
 {
@@ -18,12 +19,26 @@ void worker_report(struct worker *w)
 
 /* ---- flows ---- */
 
+void worker_ask_tcp(const struct worker *w, const struct flow *f,
+		    struct tcp_figures *out)
+{
+	if (w->silent)
+		tcpinfo_unknown(out);
+	else if (f->fd >= 0)
+		tcpinfo_read(f->fd, out);
+	else
+		*out = w->last[f->slot];
+}
+
 /* Close @f; one that dies before its time is counted and named. */
 void worker_close_flow(struct worker *w, struct flow *f)
 {
 	bool untimely = f->state < FLOW_DRAINING && f->err;
 
 	if (f->fd >= 0) {
+		/* Its windows are not over: the next edge needs to know. */
+		if (f->state < FLOW_DRAINING)
+			worker_ask_tcp(w, f, &w->last[f->slot]);
 		poller_remove(&w->poller, f->fd);
 		(void)close(f->fd); /* data in flight is given up on purpose */
 		f->fd = -1;
@@ -72,6 +87,9 @@ static void adopt(struct worker *w, const struct worker_mail *m)
 	f->connect_time = m->connect_time;
 	f->local_port = (uint16_t)m->local_port;
 	f->peer_port = (uint16_t)m->peer_port;
+	/* Asked once: the flows of a test are all of one kind. */
+	if (!f->slot)
+		w->silent = !tcpinfo_plain(f->fd);
 	flow_move(f, FLOW_READY);
 	f->watched = flow_wanted(f, worker_timed(w));
 	if (poller_add(&w->poller, f->fd, f->watched, TAG_FLOW, f->slot)) {

@@ -33,6 +33,7 @@ struct worker_shared {
 	bool sends, receives; /* some flow does so at this end */
 	int maxevents;
 	int edges; /* most edges there will be */
+	int opens; /* the edge that opens the first measured window */
 	int flows; /* of the whole test: spreads timed sends */
 	nsec_t start; /* instant of edge 0; set before it is asked for */
 	int report_fd; /* eventfd(2) that workers bump when they report */
@@ -56,6 +57,7 @@ struct worker_edge {
 	struct zc_counts zc;
 	uint64_t *tx, *rx; /* bytes of each slot; borrowed from `snapshots` */
 	int64_t *err; /* errno each slot died of, 0 alive; likewise */
+	struct tcp_figures *tcp; /* of each slot; borrowed from `readings` */
 	int cpu; /* CPU the thread was on */
 };
 
@@ -71,7 +73,9 @@ struct worker {
 	uint32_t *ready; /* edge-triggered: slots to be served again; owned */
 	uint32_t n_ready;
 	struct heap due; /* timed senders by due time */
-	struct memory tx_memory, rx_memory, flow_memory, snapshots;
+	struct memory tx_memory, rx_memory, flow_memory, snapshots, readings;
+	struct tcp_figures *last; /* of each slot when it died; likewise */
+	bool silent; /* TCP_INFO would not describe the flows: MPTCP */
 	struct worker_edge *edges; /* owned, shared->edges of them */
 	/* between this worker and the main thread */
 	_Alignas(CACHE_LINE) atomic_uint edges_done;

@@ -123,6 +123,56 @@ static void put_bytes(const struct end_result *l, const struct end_result *p)
 	put_line("pinning", a, b);
 }
 
+static char *retransmits(const struct end_result *r, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "-");
+	if (r && r->tcp.sum.retransmits >= 0)
+		(void)snprintf(buf, size, "%lld",
+			       (long long)r->tcp.sum.retransmits);
+	return buf;
+}
+
+static char *round_trips(const struct end_result *r, char *buf, size_t size)
+{
+	const struct spread *s = r ? &r->tcp.rtt_us : NULL;
+
+	(void)snprintf(buf, size, "-");
+	if (s && s->p50 >= 0)
+		(void)snprintf(buf, size, "%.3g/%.3g/%.3g",
+			       (double)s->p50 / 1e3, (double)s->p90 / 1e3,
+			       (double)s->max / 1e3);
+	return buf;
+}
+
+/* What the flows waited for while they had something to send. */
+static char *limits(const struct end_result *r, char *buf, size_t size)
+{
+	const struct tcp_figures *s = r ? &r->tcp.sum : NULL;
+	double busy = s ? (double)s->busy_us / 100 : 0;
+
+	(void)snprintf(buf, size, "-");
+	if (busy > 0 && s->rwnd_limited_us >= 0 && s->sndbuf_limited_us >= 0 &&
+	    s->busy_us >= s->rwnd_limited_us &&
+	    s->busy_us >= s->sndbuf_limited_us)
+		(void)snprintf(buf, size, "%.0f/%.0f/%.0f %%",
+			       (double)s->rwnd_limited_us / busy,
+			       (double)s->sndbuf_limited_us / busy,
+			       (double)r->tcp.other_busy_us / busy);
+	return buf;
+}
+
+static void put_tcp(const struct end_result *l, const struct end_result *p)
+{
+	char a[64], b[64];
+
+	put_line("retransmits", retransmits(l, a, sizeof(a)),
+		 retransmits(p, b, sizeof(b)));
+	put_line("rtt p50/p90/max, ms", round_trips(l, a, sizeof(a)),
+		 round_trips(p, b, sizeof(b)));
+	put_line("peer/buffer/net limits", limits(l, a, sizeof(a)),
+		 limits(p, b, sizeof(b)));
+}
+
 static void put_zerocopy(const struct end_result *l, const struct end_result *p)
 {
 	char a[40], b[40] = "-";
@@ -186,6 +236,7 @@ void human_summary(struct human *h, const struct report *r)
 	put_line("", a, b);
 	put_rates(&f);
 	put_bytes(l, p);
+	put_tcp(l, p);
 	if (r->zerocopy)
 		put_zerocopy(l, p);
 	(void)fprintf(stderr,

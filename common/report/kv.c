@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/report/kv.h"
+#include "common/report/kv_network.h"
 #include "common/report/units.h"
 #include "common/version.h"
 
@@ -187,10 +188,11 @@ static void put_flows(const char *end, const struct end_result *r)
 		printf("%s_flow_%" PRId64 "=thread:%" PRId64
 		       " local_port:%" PRId64 " peer_port:%" PRId64
 		       " tx_bytes:%" PRIu64 " rx_bytes:%" PRIu64
-		       " connect_ns:%" PRId64 " error:%s\n",
+		       " connect_ns:%" PRId64,
 		       end, f->id, f->worker, f->local_port, f->peer_port,
-		       f->tx_bytes, f->rx_bytes, f->connect_time,
-		       f->err ? strerror((int)f->err) : "");
+		       f->tx_bytes, f->rx_bytes, f->connect_time);
+		kv_flow_tcp(&f->tcp);
+		printf(" error:%s\n", f->err ? strerror((int)f->err) : "");
 	}
 }
 
@@ -229,6 +231,7 @@ static void put_end(const struct report *r, const char *end,
 	printf("%s_flows_failed=%" PRId64 "\n", end, e->flows_failed);
 	if (r->zerocopy)
 		put_zerocopy(end, &e->zc);
+	kv_network(end, e);
 	put_settings(end, e);
 	put_threads(end, e);
 	if (r->verbose)

@@ -15,6 +15,47 @@
 
 #define PART RESULT_WIRE_PART
 
+/* Figures of a flow; those that do not cross the wire are unknown. */
+static struct tcp_figures tcp_of(int64_t v)
+{
+	struct tcp_figures t;
+
+	memset(&t, 0xff, sizeof(t));
+	t.retransmits = v;
+	t.bytes_acked = INT64_MAX - v;
+	t.rtt_us = -1;
+	t.cwnd = v + 2;
+	t.delivery_rate = (INT64_C(1) << 53) + 1;
+	t.busy_us = v + 4;
+	t.rwnd_limited_us = v + 5;
+	t.sndbuf_limited_us = 0;
+	return t;
+}
+
+/* All but the state of a flow crosses the wire as a sum. */
+static void fill_network(struct end_result *r)
+{
+	struct tcp_result *t = &r->tcp;
+	struct net_result *n = &r->net;
+
+	for (size_t k = 0; k < sizeof(*t) / 8; k++)
+		((int64_t *)t)[k] = (int64_t)k - 1;
+	memset(&t->sum, 0xff, offsetof(struct tcp_figures, retransmits));
+	strcpy(n->interface, "eth0");
+	n->loopback = true;
+	n->header = 66;
+	n->seconds = 77;
+	for (size_t k = 0; k < sizeof(n->counts) / 8; k++)
+		((int64_t *)&n->counts)[k] = INT64_MAX - (int64_t)k;
+	n->n_cpus = 2;
+	n->cpus[1] = (struct softirq_cpu){ 5, -1, 7 };
+	n->n_driver = 2;
+	n->driver_left_out = 3;
+	n->driver[0] = (struct driver_counter){ "rx-0.bytes_a", INT64_MIN };
+	memset(n->driver[1].name, 'x', sizeof(n->driver[1].name) - 1);
+	n->driver[1].delta = INT64_MAX;
+}
+
 /* A result whose every number is another one, some beyond 2^53. */
 static struct end_result *new_result(int flows, int workers)
 {
@@ -57,6 +98,7 @@ static struct end_result *new_result(int flows, int workers)
 	r->settings[1].differing = 9;
 	r->warnings.n = 1;
 	strcpy(r->warnings.text[0], "something \"odd\"");
+	fill_network(r);
 	r->n_workers = workers;
 	r->workers = calloc((size_t)workers + 1, sizeof(*r->workers));
 	for (int i = 0; i < workers; i++) {
@@ -69,7 +111,8 @@ static struct end_result *new_result(int flows, int workers)
 	r->flows = calloc((size_t)flows + 1, sizeof(*r->flows));
 	for (int i = 0; i < flows; i++)
 		r->flows[i] = (struct flow_result){
-			i, i % 3, 1000 + i % 9, 2, v++, v++, i * 5, i % 2,
+			i,   i % 3, 1000 + i % 9, 2,	     v++,
+			v++, i * 5, i % 2,	  tcp_of(i),
 		};
 	return r;
 }
@@ -133,6 +176,8 @@ static void same(const struct end_result *a, const struct end_result *b)
 	assert_memory_equal(&a->flows_failed, &b->flows_failed,
 			    offsetof(struct end_result, pin_policy) -
 				    offsetof(struct end_result, flows_failed));
+	assert_memory_equal(&a->tcp, &b->tcp, sizeof(a->tcp));
+	assert_memory_equal(&a->net, &b->net, sizeof(a->net));
 	assert_false(b->clock_before.known);
 	assert_true(b->clock_after.known);
 	assert_true(a->clock_after.offset == b->clock_after.offset);
@@ -292,6 +337,111 @@ static void test_refusals(void **state)
 	free_result(r);
 }
 
+/* JSON of part 1 of @r in which "tcp" or "net" holds @value as @name. */
+static void expect_figure_refusal(struct end_result *r, const char *object,
+				  const char *name, const char *value)
+{
+	cJSON *o = cJSON_CreateObject(), *part;
+	char *text;
+
+	result_wire_put(o, r, 1, result_wire_parts(r));
+	part = cJSON_DetachItemFromObject(o, object);
+	text = cJSON_PrintUnformatted(part);
+	cJSON_Delete(part);
+	cJSON_Delete(o);
+	part = cJSON_Parse(text);
+	free(text);
+	cJSON_DeleteItemFromObject(part, name);
+	cJSON_AddItemToObject(part, name, cJSON_Parse(value));
+	text = cJSON_PrintUnformatted(part);
+	cJSON_Delete(part);
+	expect_refusal(r, 1, object, text);
+	free(text);
+}
+
+static void test_figure_refusals(void **state)
+{
+	static const char *const bad[] = { "-2", "1.5", "true", "\"x\"", "[]" };
+	struct end_result *r = new_result(1, 1);
+	char text[32768];
+	size_t i, n;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		expect_figure_refusal(r, "tcp", "flows", bad[i]);
+		expect_figure_refusal(r, "tcp", "sum", bad[i]);
+		expect_figure_refusal(r, "tcp", "cwnd", bad[i]);
+		expect_figure_refusal(r, "net", "header", bad[i]);
+		expect_figure_refusal(r, "net", "counts", bad[i]);
+		(void)snprintf(text, sizeof(text), "{\"p50\":%s}", bad[i]);
+		expect_figure_refusal(r, "tcp", "rtt_us", text);
+		(void)snprintf(text, sizeof(text), "[{\"net_rx\":%s}]", bad[i]);
+		expect_figure_refusal(r, "net", "softirqs", text);
+		(void)snprintf(text, sizeof(text), "[[1,2,3,4,5,6,7,8,%s]]",
+			       bad[i]);
+		expect_refusal(r, 2, "flows", text);
+	}
+	expect_refusal(r, 1, "tcp", "1");
+	expect_refusal(r, 1, "net", "[]");
+	expect_figure_refusal(r, "net", "softirqs", "{}");
+	expect_figure_refusal(r, "net", "driver", "[1]");
+	expect_figure_refusal(r, "net", "driver", "{\"\":1}");
+	expect_figure_refusal(r, "net", "driver", "{\"a b\":1}");
+	expect_figure_refusal(r, "net", "driver", "{\"a=\":1}");
+	expect_figure_refusal(r, "net", "driver", "{\"a\":1.5}");
+	expect_figure_refusal(r, "net", "driver",
+			      "{\"a23456789012345678901234567890123\":1}");
+	expect_figure_refusal(r, "net", "interface", "\"a\\nb\"");
+	expect_figure_refusal(r, "net", "interface", "\"1234567890123456\"");
+	n = (size_t)sprintf(text, "{\"a\":1");
+	for (i = 0; i < RESULT_DRIVER_COUNTERS; i++)
+		n += (size_t)sprintf(text + n, ",\"b%zu\":1", i);
+	strcpy(text + n, "}");
+	expect_figure_refusal(r, "net", "driver", text);
+	n = (size_t)sprintf(text, "[{}");
+	for (i = 0; i < RESULT_SOFTIRQ_CPUS; i++)
+		n += (size_t)sprintf(text + n, ",{}");
+	strcpy(text + n, "]");
+	expect_figure_refusal(r, "net", "softirqs", text);
+	free_result(r);
+}
+
+/* An end that knows nothing of these figures: they are unknown. */
+static void test_no_figures(void **state)
+{
+	struct end_result *r = new_result(1, 1), got = { 0 };
+	cJSON *o = cJSON_CreateObject();
+	struct fault f = { 0 };
+	struct tcp_result none;
+	char *text;
+
+	(void)state;
+	memset(&none, 0xff, sizeof(none));
+	result_wire_put(o, r, 1, 2);
+	cJSON_DeleteItemFromObject(o, "tcp");
+	cJSON_DeleteItemFromObject(o, "net");
+	/* What was added raw is a number once it was read. */
+	text = cJSON_PrintUnformatted(o);
+	cJSON_Delete(o);
+	o = cJSON_Parse(text);
+	free(text);
+	assert_int_equal(result_wire_get(o, 1, &got, &f), 0);
+	assert_memory_equal(&got.tcp, &none, sizeof(none));
+	assert_string_equal(got.net.interface, "");
+	assert_true(got.net.counts.wire_rx_bytes == -1);
+	assert_true(got.net.n_cpus == 0 && got.net.n_driver == 0);
+	end_result_free(&got);
+	cJSON_Delete(o);
+	o = cJSON_Parse("{\"flows\":[[1,2,3,4,5,6,7,0]]}");
+	assert_int_equal(result_wire_get(o, 2, &got, &f), 0);
+	assert_true(got.flows[0].rx_bytes == 6);
+	assert_true(got.flows[0].tcp.retransmits == -1);
+	assert_true(got.flows[0].tcp.rtt_us == -1);
+	end_result_free(&got);
+	cJSON_Delete(o);
+	free_result(r);
+}
+
 /* Longer arrays than there is room for. */
 static void test_too_many(void **state)
 {
@@ -323,12 +473,15 @@ static void test_too_many(void **state)
 static void test_largest(void **state)
 {
 	struct end_result *r = new_result(PART, 1024);
+	struct tcp_figures huge;
 
 	(void)state;
+	for (size_t k = 0; k < sizeof(huge) / 8; k++)
+		((int64_t *)&huge)[k] = INT64_MAX;
 	for (int i = 0; i < PART; i++)
 		r->flows[i] = (struct flow_result){
-			9999999,    65535,	65535,	   65535,
-			UINT64_MAX, UINT64_MAX, INT64_MAX, 133,
+			9999999,    65535,     65535, 65535, UINT64_MAX,
+			UINT64_MAX, INT64_MAX, 133,   huge,
 		};
 	r->n_settings = RESULT_SETTINGS;
 	message_free(send_part(r, 1, 2));
@@ -343,6 +496,8 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_wrong_parts),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_figure_refusals),
+		cmocka_unit_test(test_no_figures),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_largest),
 	};
