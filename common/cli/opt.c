@@ -399,9 +399,7 @@ static int ambiguous(const struct opt_list *list, const char *word,
 	if (strncmp(word, "--", 2) != 0)
 		return 0;
 	n = strcspn(word + 2, "=");
-	if (!n)
-		return 0;
-	for (i = 0; i < list->n; i++) {
+	for (i = 0; n && i < list->n; i++) {
 		size_t used = strlen(names);
 
 		if (strncmp(list->opt[i]->name, word + 2, n) != 0)

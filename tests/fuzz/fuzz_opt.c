@@ -58,6 +58,20 @@ static void numbers(const char *text)
 	}
 }
 
+/* Do @v and @w hold the same values? */
+static bool same(const struct stream_options *v, const struct stream_options *w)
+{
+	char a[700], b[700];
+
+	for (size_t i = 0; i < list.n; i++) {
+		opt_text(&list, i, v, a, sizeof(a));
+		opt_text(&list, i, w, b, sizeof(b));
+		if (strcmp(a, b) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* Set option @i from @text; what it became must read back unchanged. */
 static void one_option(size_t i, const char *text)
 {
@@ -70,7 +84,7 @@ static void one_option(size_t i, const char *text)
 	if (opt_set(&list, i, text, &v, &f)) {
 		assert(f.text[0] && !strchr(f.text, '\n'));
 		stream_defaults(&w);
-		assert(!memcmp(&v, &w, sizeof(v)));
+		assert(same(&v, &w));
 		return;
 	}
 	assert(!f.text[0]);
@@ -79,7 +93,7 @@ static void one_option(size_t i, const char *text)
 		return;
 	w = v;
 	assert(!opt_set(&list, i, buf, &w, &f));
-	assert(!memcmp(&v, &w, sizeof(v)));
+	assert(same(&v, &w));
 	opt_dump_text(&list, i, &v, again, sizeof(again));
 	(void)options_check(&v.common, &f);
 	(void)stream_check(&v, &f);
