@@ -122,6 +122,8 @@ void test_free(struct test *t)
 		end_result_free(&t->peers[i].result);
 	free(t->peers);
 	end_result_free(&t->local);
+	netdev_free(&t->net_start);
+	netdev_free(&t->net_end);
 	plan_free(t->plan);
 	agree_free(&t->agreement);
 	memset(t, 0, sizeof(*t));

@@ -8,6 +8,7 @@
 #include "common/engine/crew.h"
 #include "common/engine/sock.h"
 #include "common/engine/workload.h"
+#include "common/measure/netdev.h"
 #include "common/measure/series.h"
 #include "common/phase.h"
 #include "common/plan/plan.h"
@@ -85,6 +86,7 @@ struct test {
 	struct end_result local;
 	struct usage usage_start, usage_end; /* of the process */
 	nsec_t machine_start, machine_end; /* -S */
+	struct netdev_reading net_start, net_end;
 };
 
 /* What test_prepare() needs to know besides the agreement. */

@@ -9,6 +9,7 @@
 #include "common/host.h"
 #include "common/measure/tcpinfo.h"
 #include "common/measure/usage.h"
+#include "common/measure/wire.h"
 #include "common/test.h"
 
 /* Zero-copy sends get this long to be reported complete after the end. */
@@ -61,6 +62,30 @@ static void judge_zerocopy(const struct test *t, struct end_result *r)
 		warnings_add(&r->warnings,
 			     "--zerocopy: sends were still not reported "
 			     "complete 0.5 s after the end");
+}
+
+/* Bytes that the interface counted must be those that the flows moved. */
+static void judge_wire(struct end_result *r)
+{
+	struct wire_parts p;
+	int way;
+
+	for (way = 0; way < 2; way++) {
+		const char *what = way ? "received" : "sent";
+		int off = wire_split(r, !way, &p) ? wire_judge(r, &p) : 0;
+
+		if (off < 0)
+			warnings_add(&r->warnings,
+				     "%s %s %.0f bytes, the flows' payload and "
+				     "headers are %.0f more: do they all use "
+				     "that interface?",
+				     r->net.interface, what, p.bytes, -p.other);
+		if (off > 0)
+			warnings_add(&r->warnings,
+				     "%s %s %.0f bytes, of which %.0f are not "
+				     "this test's: others share it",
+				     r->net.interface, what, p.bytes, p.other);
+	}
 }
 
 static void judge_flows(struct end_result *r)
@@ -129,7 +154,9 @@ int test_collect(struct test *t)
 	r->complete = !t->early[0] && !r->flows_failed;
 	name_ends(t, r);
 	sum_connects(r);
+	netdev_since(&t->net_start, &t->net_end, &r->net);
 	judge_zerocopy(t, r);
+	judge_wire(r);
 	judge_flows(r);
 	judge_window(t, r);
 	return 0;
@@ -163,8 +190,10 @@ static int share_of(const struct test *t, int i, struct end_result *share)
 			share->counts.rx_bytes += f->rx_bytes;
 		}
 	}
-	if (t->n_peers > 1)
+	if (t->n_peers > 1) {
 		tcpinfo_sum(share->flows, share->n_flows, &share->tcp);
+		share->net.header = -1; /* the wire carried all of them */
+	}
 	return 0;
 }
 

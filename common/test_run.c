@@ -75,6 +75,36 @@ static nsec_t machine_time(const struct test *t)
 	return t->options->stime_use_proc ? usage_machine_system() : 0;
 }
 
+/* Find the interface of the flows, if they all use the same one. */
+static void find_interface(struct test *t)
+{
+	const struct crew_paths *p = crew_paths(t->crew);
+	struct net_result *n = &t->local.net;
+	char name[sizeof(n->interface)];
+	int i;
+
+	for (i = 0; i < p->n && !p->more; i++) {
+		if (netdev_between(&p->path[i].local, &p->path[i].peer, name,
+				   sizeof(name)) ||
+		    (i && strcmp(name, n->interface) != 0)) {
+			n->interface[0] = '\0';
+			return;
+		}
+		memcpy(n->interface, name, sizeof(name));
+	}
+	n->loopback = netdev_is_loopback(n->interface);
+	n->header = 0;
+	if (n->interface[0])
+		n->header = netdev_header(&p->path[0].local, n->loopback);
+}
+
+/* Read the network's counters before or after the window. */
+static void read_network(struct test *t, struct netdev_reading *r)
+{
+	netdev_free(r);
+	netdev_read(t->local.net.interface, r);
+}
+
 /* Edge @k was passed by all workers: rows and readings that belong to it. */
 static void note_edge(struct test *t, const struct agenda *a, int k)
 {
@@ -104,7 +134,12 @@ static void pass_edge(struct test *t, struct agenda *a, bool final)
 	int k = crew_edges(t->crew);
 
 	crew_edge(t->crew, final, t->start);
+	/* No driver that takes its time may delay the edge. */
+	if (k && k == a->window && !final)
+		read_network(t, &t->net_start);
 	await_settled(t);
+	if (final && t->net_start.when)
+		read_network(t, &t->net_end);
 	a->next++;
 	if (crew_settled(t->crew))
 		note_edge(t, a, k);
@@ -152,6 +187,10 @@ void test_measure(struct test *t)
 	struct agenda a;
 
 	make_agenda(&a, t);
+	find_interface(t);
+	/* Flows are silent before the start, so that this is early enough. */
+	if (!a.window)
+		read_network(t, &t->net_start);
 	while (!t->early[0]) {
 		nsec_t now = clock_now(), edge = a.edges[a.next];
 

@@ -138,6 +138,15 @@ int sock_block(int fd, const struct timeval *limit)
 	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, limit, sizeof(*limit));
 }
 
+int sock_path(int fd, struct addr *local, struct addr *peer)
+{
+	local->len = peer->len = sizeof(local->ss);
+	return getsockname(fd, &local->sa, &local->len) ||
+			       getpeername(fd, &peer->sa, &peer->len) ?
+		       -1 :
+		       0;
+}
+
 void sock_ports(int fd, int *local, int *peer)
 {
 	struct addr a = { .len = sizeof(a.ss) };

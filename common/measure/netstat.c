@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's protocol counters in /proc/net/netstat and /proc/net/snmp. */
 #include <errno.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/measure/netstat.h"
+#include "common/measure/proc.h"
 
 /* What follows "@prefix:" on the first such line of @text, or NULL. */
 static const char *find_line(const char *text, const char *prefix)
@@ -70,18 +71,58 @@ int netstat_value(const char *text, const char *prefix, const char *name,
 
 uint64_t netstat_listen_overflows(void)
 {
-	FILE *f = fopen("/proc/net/netstat", "re");
+	char *text = proc_text("/proc/net/netstat");
 	uint64_t value = 0;
-	char *text = NULL;
-	size_t size = 0;
 
-	if (!f)
-		return 0;
-	/* the file holds no zero byte, so this reads all of it */
-	if (getdelim(&text, &size, '\0', f) > 0 &&
-	    netstat_value(text, "TcpExt", "ListenOverflows", &value))
+	if (!text || netstat_value(text, "TcpExt", "ListenOverflows", &value))
 		value = 0;
 	free(text);
-	(void)fclose(f); /* only read from */
 	return value;
+}
+
+/* Where a counter is told. */
+static const struct {
+	const char *group, *name;
+	size_t to; /* in struct net_counts */
+} counters[] = {
+#define COUNTER(group, name, to)                             \
+	{                                                    \
+		group, name, offsetof(struct net_counts, to) \
+	}
+	/* /proc/net/snmp */
+	COUNTER("Tcp", "InSegs", stack_in_segs),
+	COUNTER("Tcp", "OutSegs", stack_out_segs),
+	COUNTER("Tcp", "RetransSegs", stack_retrans_segs),
+	COUNTER("Tcp", "InErrs", stack_in_errors),
+	COUNTER("Tcp", "OutRsts", stack_out_resets),
+	/* /proc/net/netstat */
+	COUNTER("TcpExt", "ListenOverflows", stack_listen_overflows),
+	COUNTER("TcpExt", "ListenDrops", stack_listen_drops),
+	COUNTER("TcpExt", "TCPTimeouts", stack_timeouts),
+	COUNTER("TcpExt", "TCPSynRetrans", stack_syn_retrans),
+	COUNTER("TcpExt", "TCPLostRetransmit", stack_lost_retransmits),
+	COUNTER("TcpExt", "TCPOFOQueue", stack_out_of_order),
+	COUNTER("TcpExt", "TCPOFODrop", stack_out_of_order_drops),
+	COUNTER("TcpExt", "TCPRcvQDrop", stack_receive_queue_drops),
+	COUNTER("TcpExt", "TCPBacklogDrop", stack_backlog_drops),
+	COUNTER("TcpExt", "PruneCalled", stack_pruned),
+	COUNTER("TcpExt", "TCPRcvCollapsed", stack_collapsed),
+	COUNTER("TcpExt", "TCPToZeroWindowAdv", stack_zero_windows),
+	COUNTER("TcpExt", "TCPMemoryPressures", stack_memory_pressures),
+	COUNTER("IpExt", "InCEPkts", stack_ce_packets),
+};
+
+void netstat_counts(const char *text, struct net_counts *out)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		int64_t *to = (int64_t *)(void *)((char *)out + counters[i].to);
+		uint64_t value;
+
+		if (!netstat_value(text, counters[i].group, counters[i].name,
+				   &value) &&
+		    value <= INT64_MAX)
+			*to = (int64_t)value;
+	}
 }

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "common/result/result.h"
+
 /*
  * Find counter @name of group @prefix ("TcpExt", without the colon) in @text,
  * which has the form of those files: a line of names, then a line of values,
@@ -19,5 +21,11 @@ int netstat_value(const char *text, const char *prefix, const char *name,
  * dropped because a listener's accept queue was full. 0 when unreadable.
  */
 uint64_t netstat_listen_overflows(void);
+
+/*
+ * Set the `stack_` members of @out whose counters stand in @text, which has
+ * the form of those files. The others are left as they are.
+ */
+void netstat_counts(const char *text, struct net_counts *out);
 
 #endif

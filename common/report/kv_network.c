@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/measure/netdev.h"
+#include "common/measure/wire.h"
 #include "common/report/kv_network.h"
 
 /* A number, or nothing when it is unknown. */
@@ -74,9 +76,51 @@ static void put_tcp(const char *end, const struct tcp_result *t)
 	put_spread(end, "delivery_rate", "", &t->delivery_rate, put_rate);
 }
 
+/* Shares of what the interface counted in one direction. */
+static void put_parts(const struct end_result *r, bool tx, const char *way)
+{
+	struct wire_parts p;
+
+	if (!wire_split(r, tx, &p))
+		return;
+	printf("%s%s_payload:%.4f %s_resent:%.4f %s_headers:%.4f %s_other:%.4f",
+	       tx ? "" : " ", way, p.payload / p.bytes, way, p.resent / p.bytes,
+	       way, p.headers / p.bytes, way, p.other / p.bytes);
+}
+
+static void put_net(const char *end, const struct end_result *r)
+{
+	const struct net_result *n = &r->net;
+	size_t i;
+
+	printf("%s_interface=%s\n", end, n->interface);
+	for (i = 0; i < netdev_counters(); i++) {
+		int64_t value;
+		const char *name = netdev_counter(i, &n->counts, &value);
+
+		put_known(end, name, value);
+	}
+	printf("%s_wire_explains=", end);
+	put_parts(r, true, "tx");
+	put_parts(r, false, "rx");
+	printf("\n");
+	for (i = 0; i < (size_t)n->n_cpus; i++)
+		printf("%s_softirqs_cpu_%" PRId64 "=net_rx:%" PRId64
+		       " net_tx:%" PRId64 "\n",
+		       end, n->cpus[i].cpu, n->cpus[i].net_rx,
+		       n->cpus[i].net_tx);
+	for (i = 0; i < (size_t)n->n_driver; i++)
+		printf("%s_driver_%s=%" PRId64 "\n", end, n->driver[i].name,
+		       n->driver[i].delta);
+	if (n->driver_left_out > 0)
+		printf("%s_driver_left_out=%" PRId64 "\n", end,
+		       n->driver_left_out);
+}
+
 void kv_network(const char *end, const struct end_result *r)
 {
 	put_tcp(end, &r->tcp);
+	put_net(end, r);
 }
 
 static void put_item(const char *key, int64_t v)

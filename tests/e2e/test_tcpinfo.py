@@ -110,7 +110,7 @@ def test_sndbuf_limited(net):
     """A send buffer below what is under way on the path holds the flow up."""
     net.tbf("10mbit", limit="256k")
     with Server(netns=net.server, host=net.server_host()) as s:
-        c = s.client("-l", "2", "--sndbuf", "16384", netns=net.client)
+        c = s.client("-l", "2", "-F", "8", "--sndbuf", "4608", netns=net.client)
         assert c.status == OK, c.story()
         r = c.result
         assert r.float("local_sndbuf_limited_seconds") > 0.2
@@ -190,3 +190,98 @@ def test_cost(tmp_path):
         assert c.status == OK, c.story()
     calls = re.findall(r"TCP_INFO", trace.read_text())
     assert 40 <= len(calls) <= 62  # one more while it connects
+
+
+# ---- the wire ----
+
+def explained(block, end):
+    """The shares of the wire's bytes, as floats."""
+    return {k: float(v) for k, v in (
+        item.split(":") for item in block[f"{end}_wire_explains"].split())}
+
+
+@pytest.mark.parametrize("flags", [(), ("-M",), ("-B", "100")])
+def test_wire_explains(net, flags):
+    """What the interface counted is payload, headers and nothing else."""
+    with Server(netns=net.server, host=net.server_host()) as s:
+        before = interface(net, "c0")
+        c = s.client("-l", "1", "-F", "2", *flags, netns=net.client)
+        after = interface(net, "c0")
+        assert c.status == OK, c.story()
+        assert s.wait() == OK
+        r = c.result
+        assert r["local_interface"] == "c0"
+        assert r["remote_interface"] == "s0"
+        assert not [w for w in r.warnings if "bytes" in w]
+        sender, receiver = (("remote", "local") if "-M" in flags else
+                            ("local", "remote"))
+        for end, name in ((sender, "tx"), (receiver, "rx")):
+            parts = explained(r, end)
+            assert (sum(parts[f"{name}_{p}"] for p in
+                        ("payload", "resent", "headers", "other")) ==
+                    pytest.approx(1, abs=0.001))
+            assert abs(parts[f"{name}_other"]) < 0.05
+            assert 0.5 < parts[f"{name}_payload"] < 1
+        # the program's difference lies within one that spans the whole run
+        for name in ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets"):
+            ours = r.int(f"local_wire_{name}")
+            assert 0 < ours <= after[name] - before[name]
+        big = "tx_bytes" if sender == "local" else "rx_bytes"
+        assert (r.int(f"local_wire_{big}") >=
+                0.95 * (after[big] - before[big]))
+        for name in ("interface", "wire_explains", "wire_rx_bytes",
+                     "stack_retrans_segs", "softnet_processed"):
+            assert r[f"local_{name}"] == s.result[f"remote_{name}"]
+            assert r[f"remote_{name}"] == s.result[f"local_{name}"]
+
+
+def interface(net, name):
+    """The counters of an interface of the client's namespace."""
+    base = f"/sys/class/net/{name}/statistics"
+    names = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets")
+    text = net.run(net.client, "cat", *(f"{base}/{n}" for n in names))
+    return dict(zip(names, map(int, text.split())))
+
+
+def test_wire_loopback():
+    """A loopback carries both directions, and both ends see the same."""
+    with Server() as s:
+        c = s.client("-l", "1", "-F", "4", "-r", "-w")
+        assert c.status == OK, c.story()
+        r = c.result
+        assert r["local_interface"] == r["remote_interface"] == "lo"
+        assert r.int("local_wire_rx_bytes") == pytest.approx(
+            r.int("local_wire_tx_bytes"), rel=0.001)
+        # other tests may run meanwhile, so the rest may be large, not small
+        assert explained(r, "local")["tx_other"] > -0.05
+        assert not [w for w in r.warnings if "share it" in w]
+        cpus = [v for k, v in r.items() if k.startswith("local_softirqs_cpu")]
+        assert sum(int(re.search(r"net_rx:(\d+)", v)[1]) for v in cpus) == \
+            r.int("local_softirqs_net_rx") > 0
+
+
+def test_wire_shared(net):
+    """Traffic that is not the test's is noticed."""
+    with Server("--persistent", netns=net.server,
+                host=net.server_host()) as s, \
+         Server(netns=net.server, host=net.server_host()) as other:
+        net.tbf("200mbit", limit="256k")
+        o = other.start_client("-l", "4", netns=net.client)
+        other.await_traffic()
+        c = s.client("-l", "1", netns=net.client)
+        assert c.status == OK, c.story()
+        assert any("local: c0 sent" in w and "share it" in w
+                   for w in c.result.warnings), c.story()
+        o.stop()
+
+
+def test_retransmits_of_the_stack(net):
+    """The stack counts at least what the flows sent again."""
+    net.tbf("20mbit", limit="20k", burst="5k")
+    with Server(netns=net.server, host=net.server_host()) as s:
+        c = s.client("-l", "1", "-F", "4", netns=net.client)
+        assert c.status == OK, c.story()
+        r = c.result
+        assert (r.int("local_stack_retrans_segs") >=
+                0.9 * r.int("local_retransmits") > 0)
+        assert r.int("remote_stack_out_of_order") > 0
