@@ -198,7 +198,10 @@ static void hear_pong(struct test *t, struct test_peer *p,
 
 static void hear_result(struct test *t, struct test_peer *p, struct message *m)
 {
-	int got = result_wire_add(&p->result, m->result, m->part, m->parts);
+	bool ours = m->part > 1 || m->result->n_flows == t->flows;
+	int got = ours ? result_wire_add(&p->result, m->result, m->part,
+					 m->parts) :
+			 -1;
 
 	if (got < 0) {
 		hub_drop(t->hub, p->link);
@@ -207,6 +210,31 @@ static void hear_result(struct test *t, struct test_peer *p, struct message *m)
 			       other_role(t));
 	}
 	p->have_result = got > 0;
+}
+
+/* No clock comparison is wrong by so much. */
+#define START_FAR (600 * NSEC_PER_SEC)
+
+static void hear_start(struct test *t, struct test_peer *p,
+		       const struct message *m)
+{
+	nsec_t ahead = m->time - clock_now();
+
+	if (t->started || !t->client)
+		return; /* once, and from the server only */
+	if (ahead > START_FAR || ahead < -START_FAR) {
+		test_end_early(t,
+			       "the server names a start that is %.0f s "
+			       "away",
+			       (double)ahead / 1e9);
+		return;
+	}
+	t->start = m->time;
+	t->started = true;
+	p->before.known = true;
+	/* It told our clock minus its own; kept the other way round. */
+	p->before.offset = -m->match.offset;
+	p->before.bound = m->match.bound;
 }
 
 static void hear_message(struct test *t, struct test_peer *p, struct message *m)
@@ -226,12 +254,7 @@ static void hear_message(struct test *t, struct test_peer *p, struct message *m)
 		t->confirmed = m->have;
 		break;
 	case MESSAGE_START:
-		t->start = m->time;
-		t->started = true;
-		p->before.known = true;
-		/* It told our clock minus its own; kept the other way round. */
-		p->before.offset = -m->match.offset;
-		p->before.bound = m->match.bound;
+		hear_start(t, p, m);
 		break;
 	case MESSAGE_ROW:
 		p->row = m->row;

@@ -346,7 +346,8 @@ static int get_result(const cJSON *o, struct message *m, struct fault *fault)
 
 static int get_body(const cJSON *o, struct message *m, struct fault *fault)
 {
-	const int64_t max = INT64_MAX, min = INT64_MIN;
+	/* Sums and differences of a few instants must not overflow. */
+	const int64_t max = INT64_MAX / 8, min = -max;
 
 	switch (m->type) {
 	case MESSAGE_HELLO:

@@ -47,8 +47,8 @@ static int set_source(hwloc_topology_t hw, const struct source *from,
 static void leave_out(hwloc_topology_t hw)
 {
 	static const char *const components[] = {
-		"cuda", "nvml", "rsmi", "levelzero",
-		"opencl", "gl", "pci", "x86",
+		"cuda",	  "nvml", "rsmi", "levelzero",
+		"opencl", "gl",	  "pci",  "x86",
 	};
 	size_t n = sizeof(components) / sizeof(components[0]);
 
