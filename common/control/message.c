@@ -366,9 +366,9 @@ static int get_body(const cJSON *o, struct message *m, struct fault *fault)
 		       json_get_i64(o, "have", 0, m->of, &m->have, fault);
 	case MESSAGE_PONG:
 		return json_get_i64(o, "time", min, max, &m->time, fault) ||
-		       json_get_i64(o, "seq", 0, max, &m->seq, fault);
+		       json_get_i64(o, "seq", 0, INT64_MAX, &m->seq, fault);
 	case MESSAGE_PING:
-		return json_get_i64(o, "seq", 0, max, &m->seq, fault);
+		return json_get_i64(o, "seq", 0, INT64_MAX, &m->seq, fault);
 	case MESSAGE_START:
 		m->match.known = true;
 		return json_get_i64(o, "at", min, max, &m->time, fault) ||

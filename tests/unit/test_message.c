@@ -203,7 +203,8 @@ static void test_numbers(void **state)
 {
 	static const int64_t edges[] = { 0, (INT64_C(1) << 53) - 1,
 					 INT64_C(1) << 53,
-					 (INT64_C(1) << 53) + 1, INT64_MAX };
+					 (INT64_C(1) << 53) + 1,
+					 INT64_MAX / 8 };
 	static struct message m;
 	struct message *b;
 
@@ -226,6 +227,41 @@ static void test_numbers(void **state)
 		assert_true(b->match.offset == -edges[i]);
 		assert_true(b->match.bound == edges[i]);
 		message_free(b);
+	}
+}
+
+/* @format holds one "%lld", which becomes @v. */
+static void fill(char *text, size_t size, const char *format, int64_t v)
+{
+	const char *at = strstr(format, "%lld");
+
+	snprintf(text, size, "%.*s%lld%s", (int)(at - format), format,
+		 (long long)v, at + 4);
+}
+
+/* Instants whose differences would overflow are no instants. */
+static void test_far_instants(void **state)
+{
+	static const char *const bad[] = {
+		"{\"type\":\"pong\",\"seq\":1,\"time\":\"%lld\"}",
+		"{\"type\":\"start\",\"at\":\"%lld\",\"offset\":0,"
+		"\"bound\":0}",
+		"{\"type\":\"start\",\"at\":0,\"offset\":\"%lld\","
+		"\"bound\":0}",
+	};
+	static const int64_t far[] = { INT64_MAX, INT64_MIN,
+				       INT64_MAX / 8 + 1 };
+	char text[160];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		for (size_t k = 0; k < COUNT(far); k++) {
+			struct fault f = { 0 };
+
+			fill(text, sizeof(text), bad[i], far[k]);
+			assert_null(message_decode(text, strlen(text), &f));
+			assert_non_null(strstr(f.text, "is not in"));
+		}
 	}
 }
 
@@ -613,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_refuse),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_far_instants),
 		cmocka_unit_test(test_row),
 		cmocka_unit_test(test_small_ones),
 		cmocka_unit_test(test_names),
