@@ -168,6 +168,7 @@ int test_collect(struct test *t)
  */
 static int share_of(const struct test *t, int i, struct end_result *share)
 {
+	struct tcp_result tcp;
 	int k;
 
 	*share = t->local;
@@ -191,7 +192,8 @@ static int share_of(const struct test *t, int i, struct end_result *share)
 		}
 	}
 	if (t->n_peers > 1) {
-		tcpinfo_sum(share->flows, share->n_flows, &share->tcp);
+		tcpinfo_sum(share->flows, share->n_flows, &tcp);
+		share->tcp = tcp;
 		share->net.header = -1; /* the wire carried all of them */
 	}
 	return 0;

@@ -78,7 +78,7 @@ static nsec_t machine_time(const struct test *t)
 /* Find the interface of the flows, if they all use the same one. */
 static void find_interface(struct test *t)
 {
-	const struct crew_paths *p = crew_paths(t->crew);
+	const struct paths *p = crew_paths(t->crew);
 	struct net_result *n = &t->local.net;
 	char name[sizeof(n->interface)];
 	int i;

@@ -24,7 +24,7 @@ struct crew {
 	unsigned queues[CREW_QUEUES]; /* NAPI id of each known queue */
 	int queue_worker[CREW_QUEUES];
 	int n_queues;
-	struct crew_paths paths;
+	struct paths paths;
 };
 
 static struct worker *worker_at(const struct crew *c, int i)
@@ -193,27 +193,7 @@ static int deal_by_queue(struct crew *c, int fd)
 	return to;
 }
 
-/* Remember which addresses the flow on @fd runs between. */
-static void note_path(struct crew_paths *p, int fd)
-{
-	struct addr local, peer;
-	int i;
-
-	if (sock_path(fd, &local, &peer))
-		return;
-	for (i = 0; i < p->n; i++) {
-		if (addr_same_host(&p->path[i].local, &local) &&
-		    addr_same_host(&p->path[i].peer, &peer))
-			return;
-	}
-	p->more |= p->n == CREW_PATHS;
-	if (p->more)
-		return;
-	p->path[p->n].local = local;
-	p->path[p->n++].peer = peer;
-}
-
-const struct crew_paths *crew_paths(const struct crew *c)
+const struct paths *crew_paths(const struct crew *c)
 {
 	return &c->paths;
 }
@@ -234,7 +214,7 @@ void crew_give(struct crew *c, int id, int fd, unsigned roles,
 		to = deal_by_queue(c, fd);
 	w = worker_at(c, to);
 	sock_ports(fd, &m.local_port, &m.peer_port);
-	note_path(&c->paths, fd);
+	paths_note(&c->paths, fd);
 	w->given++;
 	worker_post(w, &m);
 }

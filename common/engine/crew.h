@@ -5,23 +5,12 @@
 
 #include <stdbool.h>
 
+#include "common/engine/paths.h"
 #include "common/engine/workload.h"
-#include "common/plan/addr.h"
 #include "common/plan/plan.h"
 #include "common/result/result.h"
 
 struct crew;
-
-/* Pairs of addresses that the flows of a test run between. */
-#define CREW_PATHS 16
-
-struct crew_paths {
-	int n;
-	bool more; /* than there is room for */
-	struct {
-		struct addr local, peer;
-	} path[CREW_PATHS]; /* each host's address, whatever the ports */
-};
 
 /* What a crew is made of; borrowed for its life, but for the struct itself. */
 struct crew_request {
@@ -57,7 +46,7 @@ void crew_listen(struct crew *c);
 void crew_give(struct crew *c, int id, int fd, unsigned roles,
 	       nsec_t connect_time);
 /* The paths of the flows given so far; valid as long as @c. */
-const struct crew_paths *crew_paths(const struct crew *c);
+const struct paths *crew_paths(const struct crew *c);
 
 /* Wake the workers so that they take what was given. */
 void crew_flush(struct crew *c);
