@@ -148,6 +148,9 @@ def test_short_backlog(net):
         assert result.float("connect_seconds") < 8 * SLOW
         assert result.int("listen_overflows") >= 0
         assert result.int("local_flows_failed") == 0
+        told = [w for w in result.warnings if "--listen-backlog" in w]
+        assert len(told) == 1
+        assert "4096" in told[0] and "somaxconn allows 16" in told[0]
 
 
 def test_somaxconn_cannot_be_read(net, tmp_path):
