@@ -99,6 +99,20 @@ static int reconcile(struct server *s)
 					   s->run->values, &s->fault);
 }
 
+/* The kernel cuts a longer backlog in silence; many flows then open slowly. */
+static void judge_backlog(struct server *s)
+{
+	int wanted = (int)s->own->listen_backlog;
+	int real = limits_backlog(wanted);
+	struct test *t = &s->test;
+
+	if (real < wanted && real < t->flows * t->n_peers)
+		warnings_add(&t->plan->warnings,
+			     "--listen-backlog: asked for %d, "
+			     "net.core.somaxconn allows %d",
+			     wanted, real);
+}
+
 static int begin_test(struct server *s, const struct message_hello *hello,
 		      int link)
 {
@@ -123,6 +137,7 @@ static int begin_test(struct server *s, const struct message_hello *hello,
 	memcpy(expected.cookie, s->cookie, sizeof(expected.cookie));
 	if (acceptor_expect(s->acceptor, &expected))
 		return fault_set(&s->fault, ENOMEM, "flows");
+	judge_backlog(s);
 	s->overflows = netstat_listen_overflows();
 	s->gathering = clock_now() + s->own->connect_timeout;
 	s->agreed = true;

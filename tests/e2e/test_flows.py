@@ -148,6 +148,9 @@ def test_short_backlog(net):
         assert result.float("connect_seconds") < 8 * SLOW
         assert result.int("listen_overflows") >= 0
         assert result.int("local_flows_failed") == 0
+        told = [w for w in result.warnings if "--listen-backlog" in w]
+        assert len(told) == 1
+        assert "4096" in told[0] and "somaxconn allows 16" in told[0]
 
 
 def test_somaxconn_cannot_be_read(net, tmp_path):
@@ -275,9 +278,20 @@ class Relay:
 
     @staticmethod
     def _pass(a, b):
+        # With a time limit no thread stays in a call on a closed socket.
+        def patiently(call, *args):
+            while True:
+                try:
+                    return call(*args)
+                except TimeoutError:
+                    pass
+
         try:
-            while data := a.recv(65536):
-                b.sendall(data)
+            a.settimeout(0.02)
+            b.settimeout(0.02)
+            while data := patiently(a.recv, 65536):
+                while data:
+                    data = data[patiently(b.send, data):]
         except OSError:
             pass
 
@@ -285,7 +299,6 @@ class Relay:
         for s in self.pairs[i]:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                          b"\1\0\0\0\0\0\0\0")
-            s.shutdown(socket.SHUT_RD)  # wakes its reader
             s.close()
 
     def close(self):
@@ -323,3 +336,32 @@ def test_one_flow_is_lost(way):
             assert re.search(r"error:(Connection reset by peer|Broken pipe)$",
                              lost[0])
         assert any(re.search(r"flow \d+ died", w) for w in r.warnings)
+
+
+@pytest.mark.parametrize("flags", [(), ("-Z",), ("--skip-rx-copy",)])
+def test_what_came_before_the_end_is_counted(flags):
+    """A flow that sends, too, is reset while its receive queue is full."""
+    with Server() as s:
+        relay = Relay(("127.0.0.1", s.port))
+        try:
+            c = s.start_client("-r", "-w", "-l", "60", "-P", relay.port,
+                               *flags)
+            s.await_traffic()
+            s.signal(signal.SIGSTOP)
+            # Filled when nothing more has come for a while.
+            seen = []
+            wait_for(lambda: seen.append(s.sockets()[0]["bytes_received"]) or
+                     seen[-20:] == seen[-1:] * 20, 20, "full queue")
+            # The other end must not speak of the loss before this one sees it.
+            c.signal(signal.SIGSTOP)
+            relay.reset(0)
+            wait_for(lambda: not s.sockets(), 10, "reset")
+            s.signal(signal.SIGCONT)
+            s.await_signals_taken()
+            time.sleep(0.5)
+            c.signal(signal.SIGCONT)
+            assert s.wait() == INCOMPLETE, s.story()
+        finally:
+            relay.close()
+    # Each flow begins with a preamble that belongs to nobody's figures.
+    assert s.result.int("local_rx_bytes") == seen[-1] - 32
