@@ -275,7 +275,7 @@ def test_relay_that_tears_down_at_a_reset(flags):
         assert s.wait() == OK, s.story()
         for end in (c, s):
             assert end.result["complete"] == "1"
-            assert end.result.float("remote_seconds") > 0.9
+            assert end.result.float("remote_seconds") > 0.5
         assert c.result["local_rx_bytes"] == s.result["remote_rx_bytes"]
         assert c.result["remote_rx_bytes"] == s.result["local_rx_bytes"]
 

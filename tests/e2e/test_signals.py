@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from conftest import INCOMPLETE, OK, SLOW, Server
+from conftest import INCOMPLETE, OK, SLOW, Server, repeats
 
 RUN = 0.5  # seconds that a test runs before the signal
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
@@ -68,6 +68,18 @@ def test_idle_server_interrupted(number, flags):
         assert s.finish(number, 2) == OK, s.story()
         assert not s.results
         assert s.stderr == ""
+
+
+def test_server_interrupted_after_its_test():
+    """A signal right behind the end of a test does not spoil it."""
+    for _ in range(repeats(200)):
+        with Server("--persistent") as s:
+            c = s.start_client("-l", "0.1", "-F", "4")
+            c.await_line("^end_reason=")
+            assert s.finish() == OK, s.story()
+            assert c.wait() == OK, c.story()
+            assert s.result["complete"] == "1"
+            assert s.stderr == ""
 
 
 def test_second_signal_ends_at_once():
