@@ -151,8 +151,8 @@ static char *limits(const struct end_result *r, char *buf, size_t size)
 	double busy = s ? (double)s->busy_us / 100 : 0;
 
 	(void)snprintf(buf, size, "-");
-	if (s && busy > 0 && s->rwnd_limited_us >= 0 && s->sndbuf_limited_us >= 0 &&
-	    s->busy_us >= s->rwnd_limited_us &&
+	if (s && busy > 0 && s->rwnd_limited_us >= 0 &&
+	    s->sndbuf_limited_us >= 0 && s->busy_us >= s->rwnd_limited_us &&
 	    s->busy_us >= s->sndbuf_limited_us)
 		(void)snprintf(buf, size, "%.0f/%.0f/%.0f %%",
 			       (double)s->rwnd_limited_us / busy,
