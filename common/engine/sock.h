@@ -41,6 +41,9 @@ int sock_adopt(struct sock_plan *p, int fd, struct fault *fault);
  */
 int sock_block(int fd, const struct timeval *limit);
 
+/* Both addresses of a connected socket. 0, or -1 when one is unknown. */
+int sock_path(int fd, struct addr *local, struct addr *peer);
+
 /* SYNs that the connected socket @fd had to repeat, from TCP_INFO, or 0. */
 int sock_retransmits(int fd);
 
