@@ -33,6 +33,8 @@ struct client {
 	int n_locals;
 	struct test test;
 	struct connector *connector;
+	char uuid[40]; /* of the test */
+	const char *kind; /* of the fault where the server answered */
 	struct fault fault; /* why no test came about */
 };
 
@@ -127,8 +129,10 @@ static int say_hello(struct client *c)
 		return fault_set(&c->fault, ENOMEM, "hello");
 	m->type = MESSAGE_HELLO;
 	fill_hello(c, &m->hello);
-	failed = host_uuid(m->hello.uuid, sizeof(m->hello.uuid), &c->fault) ||
-		 agree_ask(&line, &m->hello) || hub_send(c->hub, c->link, m);
+	(void)host_uuid(m->hello.uuid, sizeof(m->hello.uuid), &c->fault);
+	(void)snprintf(c->uuid, sizeof(c->uuid), "%s", m->hello.uuid);
+	failed = c->fault.text[0] || agree_ask(&line, &m->hello) ||
+		 hub_send(c->hub, c->link, m);
 	message_free(m);
 	if (failed)
 		return fault_set(&c->fault, 0, "cannot say hello to %s",
@@ -154,6 +158,8 @@ static int weigh_answer(struct client *c, struct hub_event *e)
 		c->accept = m->accept;
 		return 1;
 	}
+	if (m->type == MESSAGE_REFUSE)
+		c->kind = m->refuse.code == REFUSAL_BUSY ? "busy" : "refused";
 	if (m->type == MESSAGE_REFUSE && m->refuse.code == REFUSAL_BUSY) {
 		(void)fault_set(&c->fault, 0, "%s: %s", c->where,
 				m->refuse.text);
@@ -220,6 +226,7 @@ static int ask(struct client *c)
 			return got == 1 ? 0 : -1;
 		hub_drop(c->hub, c->link);
 		memset(&c->fault, 0, sizeof(c->fault));
+		c->kind = NULL;
 		if (phase_wait(&c->run->phase,
 			       clock_now() + 200 * NSEC_PER_MSEC) &
 		    PHASE_SIGNAL)
@@ -285,9 +292,11 @@ static int prepare(struct client *c)
 	t->client = true;
 	t->n_peers = 1;
 	t->participant = (int)c->accept.participant;
+	t->participants = (int)c->accept.participants;
+	(void)snprintf(t->uuid, sizeof(t->uuid), "%s", c->uuid);
 	t->hub = c->hub;
 	t->phase = &c->run->phase;
-	t->human = &c->run->human;
+	t->sink = &c->run->sink;
 	t->peers = calloc(1, sizeof(*t->peers));
 	if (!t->peers)
 		return fault_set(&c->fault, ENOMEM, "test");
@@ -448,12 +457,15 @@ enum status client_run(struct run *run)
 	c->own = run->options;
 	if (agree(c) || begin(c)) {
 		call_off(c);
-		complain("%s", c->fault.text);
+		sink_fail(&run->sink, status, outcome_kind(run, c->kind),
+			  &c->fault);
 	} else {
 		test_measure(&c->test);
 		if (!test_collect(&c->test)) {
 			test_exchange(&c->test);
-			status = outcome_report(run, &c->test, 0, 0);
+			status = outcome_report(run, &c->test, 0);
+		} else {
+			status = outcome_lost(run, &c->test);
 		}
 	}
 	finish(c);

@@ -8,16 +8,18 @@
 #include "common/control/agree.h"
 #include "common/engine/workload.h"
 #include "common/phase.h"
-#include "common/report/human.h"
+#include "common/report/sink.h"
 
 struct run {
 	const struct workload *workload;
+	int argc;
+	char **argv;
 	struct opt_list list;
 	void *values; /* program's options struct, const after parsing */
 	const struct options *options; /* its shared part */
 	struct opt_given given;
 	struct phase phase;
-	struct human human;
+	struct sink sink;
 };
 
 /* The line of @run's own end, for the agreement. */

@@ -8,11 +8,19 @@
 #include "common/test.h"
 
 /*
- * Print both ends' figures of the finished test @t, number @index of several
- * (0: the only one); @strangers connections were dropped. Returns the test's
- * exit status.
+ * Report both ends' figures of the finished test @t; @strangers connections
+ * were dropped. Returns the test's exit status.
  */
-enum status outcome_report(struct run *run, const struct test *t, int index,
+enum status outcome_report(struct run *run, const struct test *t,
 			   int strangers);
+
+/* Report that test @t was measured in vain. Returns STATUS_FAILED. */
+enum status outcome_lost(struct run *run, const struct test *t);
+
+/*
+ * What kind of error (docs/json.md) ended a test before it was measured:
+ * @kind where somebody knows, else a signal or a plain failure.
+ */
+const char *outcome_kind(const struct run *run, const char *kind);
 
 #endif

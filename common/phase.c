@@ -41,8 +41,11 @@ static unsigned take_signals(struct phase *p)
 
 	while (read(p->signal_fd, &info, sizeof(info)) ==
 	       (ssize_t)sizeof(info)) {
-		if (p->signal)
+		if (p->signal) {
+			if (p->abandon)
+				p->abandon(p->arg);
 			_exit(STATUS_INCOMPLETE);
+		}
 		p->signal = (int)info.ssi_signo;
 		seen = PHASE_SIGNAL;
 	}

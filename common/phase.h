@@ -18,6 +18,8 @@ struct phase {
 	int signal_fd; /* owned; -1 before phase_open() */
 	int hub_fd, data_fd, crew_fd; /* borrowed; -1: not watched */
 	int signal; /* number of the first signal, 0 none yet */
+	void (*abandon)(void *arg); /* called before a second one ends all */
+	void *arg; /* of abandon */
 };
 
 /*

@@ -15,9 +15,17 @@
 #include "common/server.h"
 #include "common/version.h"
 
-/* ---- start-up: may die ---- */
+/* ---- start-up: may end the process ---- */
 
-static void parse(struct run *run, int argc, char **argv)
+/* Say why nothing is started, in every form asked for, and leave. */
+static _Noreturn void refuse(const struct run *run, enum status status,
+			     const struct fault *fault)
+{
+	sink_refuse(run->workload->name, run->argc, run->argv, status, fault);
+	die(status, "%s", fault->text);
+}
+
+static void parse(struct run *run)
 {
 	const struct workload *w = run->workload;
 	struct fault fault = { 0 };
@@ -33,8 +41,9 @@ static void parse(struct run *run, int argc, char **argv)
 		die(STATUS_FAILED, "out of memory");
 	w->defaults(run->values);
 	run->options = run->values;
-	if (opt_parse(&run->list, argc, argv, run->values, &run->given, &fault))
-		die(STATUS_USAGE, "%s", fault.text);
+	if (opt_parse(&run->list, run->argc, run->argv, run->values,
+		      &run->given, &fault))
+		refuse(run, STATUS_USAGE, &fault);
 }
 
 static void check(const struct run *run)
@@ -44,20 +53,29 @@ static void check(const struct run *run)
 
 	if (options_check(run->options, &fault) ||
 	    run->workload->check(run->values, &fault))
-		die(STATUS_USAGE, "%s", fault.text);
+		refuse(run, STATUS_USAGE, &fault);
 	if (run->options->mem &&
 	    memory_parse(run->options->mem, &memory, &fault))
-		die(STATUS_USAGE, "%s", fault.text);
+		refuse(run, STATUS_USAGE, &fault);
+}
+
+static struct document_tool describe(const struct run *run)
+{
+	return (struct document_tool){ .program = run->workload->name,
+				       .role = run->options->client ? "client" :
+								      "server",
+				       .list = &run->list,
+				       .values = run->values };
 }
 
 /* --help and --version print and leave. True when one of them did. */
 static bool answer(const struct run *run)
 {
+	struct document_tool tool = describe(run);
 	char *text;
 
 	if (run->options->version) {
-		kv_text(napier_version());
-		kv_text("\n");
+		sink_version(run->options, &tool);
 		return true;
 	}
 	if (!run->options->help)
@@ -111,79 +129,92 @@ static void try_plan(const struct run *run)
 	struct plan *plan = own_plan(run, &fault);
 
 	if (!plan)
-		die(STATUS_USAGE, "%s", fault.text);
+		refuse(run, STATUS_USAGE, &fault);
 	plan_free(plan);
 }
 
 /* An own --bind-dev is needed here, whatever the other end says. */
-static void try_device(const struct options *o)
+static void try_device(const struct run *run)
 {
-	if (o->bind_dev && !if_nametoindex(o->bind_dev))
-		die(STATUS_USAGE, "--bind-dev: no interface \"%s\"",
-		    o->bind_dev);
-}
-
-static enum status show_plan(const struct run *run)
-{
-	const struct options *o = run->options;
+	const char *name = run->options->bind_dev;
 	struct fault fault = { 0 };
-	struct plan *plan = own_plan(run, &fault);
-	char *text;
-	int i;
 
-	if (!plan) {
-		complain("%s", fault.text);
-		return STATUS_USAGE;
-	}
-	text = plan_text(plan);
-	if (text)
-		kv_text(text);
-	free(text);
-	for (i = 0; i < plan->warnings.n; i++) {
-		kv_text("warning=local: ");
-		kv_text(plan->warnings.text[i]);
-		kv_text("\n");
-	}
-	if (o->client &&
-	    limits_descriptors(plan->flows, plan->n_workers, &fault))
-		complain("%s", fault.text);
-	plan_free(plan);
-	return fault.text[0] ? STATUS_FAILED : STATUS_OK;
+	if (!name || if_nametoindex(name))
+		return;
+	(void)fault_set(&fault, 0, "--bind-dev: no interface \"%s\"", name);
+	refuse(run, STATUS_USAGE, &fault);
 }
 
 /* ---- the run ---- */
 
+static void abandon(void *arg)
+{
+	struct run *run = arg;
+
+	sink_abandon(&run->sink);
+}
+
+static void open_outputs(struct run *run)
+{
+	struct document_tool tool = describe(run);
+	struct fault fault = { 0 };
+
+	if (phase_open(&run->phase, &fault))
+		refuse(run, STATUS_FAILED, &fault);
+	if (sink_open(&run->sink, run->options, &tool, &fault))
+		refuse(run, STATUS_USAGE, &fault);
+	run->phase.abandon = abandon;
+	run->phase.arg = run;
+}
+
+static enum status show_plan(struct run *run)
+{
+	const struct options *o = run->options;
+	enum status status = STATUS_OK;
+	struct fault fault = { 0 };
+	struct plan *plan = own_plan(run, &fault);
+
+	if (!plan)
+		refuse(run, STATUS_USAGE, &fault);
+	open_outputs(run);
+	if (!o->plan)
+		sink_options(&run->sink, 0, 0);
+	if (o->client &&
+	    limits_descriptors(plan->flows, plan->n_workers, &fault)) {
+		status = STATUS_FAILED;
+		complain("%s", fault.text);
+	}
+	sink_plan(&run->sink, plan, status, &fault);
+	plan_free(plan);
+	return status;
+}
+
 static enum status carry_out(struct run *run)
 {
 	const struct options *o = run->options;
-	struct fault fault = { 0 };
 
-	if (o->dry_run || o->plan) {
-		if (!o->plan)
-			kv_options(&run->list, run->values, 0, 0);
+	if (o->dry_run || o->plan)
 		return show_plan(run);
-	}
 	try_plan(run);
-	try_device(o);
-	if (phase_open(&run->phase, &fault))
-		die(STATUS_FAILED, "%s", fault.text);
-	human_open(&run->human, o->quiet, o->verbose);
+	try_device(run);
+	open_outputs(run);
 	if (!o->client)
 		return server_run(run);
-	kv_options(&run->list, run->values, 0, 0);
+	sink_options(&run->sink, 0, 0);
 	return client_run(run);
 }
 
 int run_main(const struct workload *w, int argc, char **argv)
 {
-	struct run run = { .workload = w };
+	struct run run = { .workload = w, .argc = argc, .argv = argv };
 	enum status status = STATUS_OK;
 
 	die_init(argv[0]);
-	parse(&run, argc, argv);
+	parse(&run);
 	if (!answer(&run)) {
 		check(&run);
 		status = carry_out(&run);
+		status = sink_close(&run.sink, status);
 		phase_close(&run.phase);
 	}
 	free(run.values);

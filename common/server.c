@@ -7,7 +7,6 @@
 #include "common/measure/netstat.h"
 #include "common/outcome.h"
 #include "common/plan/limits.h"
-#include "common/report/kv.h"
 #include "common/server.h"
 #include "common/server_agree.h"
 #include "common/server_listen.h"
@@ -111,8 +110,7 @@ static void call_off(struct server *s)
 	(void)snprintf(stop.reason, sizeof(stop.reason), "%s", s->test.early);
 	test_tell(&s->test, &stop);
 	/* No test was used up, so the status does not hear of it. */
-	kv_warning("test called off: %s", s->test.early);
-	human_say(&s->run->human, "test called off: %s", s->test.early);
+	sink_warn(&s->run->sink, "test called off: %s", s->test.early);
 }
 
 static void drop_peers(struct server *s)
@@ -131,13 +129,12 @@ static void run_test(struct server *s, enum status *status)
 
 	test_measure(t);
 	if (test_collect(t)) {
-		*status = STATUS_FAILED;
-		complain("%s", t->early);
+		*status = outcome_lost(s->run, t);
 		return;
 	}
 	test_exchange(t);
 	*status =
-		outcome_report(s->run, t, s->index,
+		outcome_report(s->run, t,
 			       s->strangers + acceptor_strangers(s->acceptor) +
 				       hub_strangers(s->hub));
 }
@@ -185,6 +182,12 @@ static int reopen(struct server *s)
 	return server_listen_data(s, NULL, (int)s->own->num_ports);
 }
 
+static enum status give_up(struct server *s)
+{
+	sink_fail(&s->run->sink, STATUS_FAILED, "failed", &s->fault);
+	return STATUS_FAILED;
+}
+
 static enum status serve(struct server *s)
 {
 	enum status worst = STATUS_OK;
@@ -197,8 +200,7 @@ static enum status serve(struct server *s)
 		idle(s);
 		if (!s->acceptor) {
 			/* Somebody took the data port between two tests. */
-			complain("%s", s->fault.text);
-			return STATUS_FAILED;
+			return give_up(s);
 		}
 		if (!s->agreed)
 			break;
@@ -210,10 +212,8 @@ static enum status serve(struct server *s)
 			worst = one;
 		if (s->run->phase.signal)
 			break;
-		if (left > 0 && reopen(s)) {
-			complain("%s", s->fault.text);
-			return STATUS_FAILED;
-		}
+		if (left > 0 && reopen(s))
+			return give_up(s);
 	}
 	return worst;
 }
@@ -230,12 +230,9 @@ enum status server_run(struct run *run)
 	s->run = run;
 	s->own = run->options;
 	if (server_open(s)) {
-		complain("%s", s->fault.text);
+		status = give_up(s);
 	} else {
-		kv_options(&run->list, run->values, addr_port(&s->addrs[0]),
-			   s->port);
-		human_say(&run->human, "listening on port %d, data on port %d",
-			  addr_port(&s->addrs[0]), s->port);
+		sink_options(&run->sink, addr_port(&s->addrs[0]), s->port);
 		status = serve(s);
 	}
 	server_close(s);

@@ -66,10 +66,13 @@ static int fill_test(struct server *s, const struct message_hello *hello)
 	t->workload = s->run->workload;
 	t->hub = s->hub;
 	t->phase = &s->run->phase;
-	t->human = &s->run->human;
+	t->sink = &s->run->sink;
+	t->index = s->index;
 	t->deadline = NSEC_NEVER;
 	t->host = (struct test_host){ s, server_hear_other, server_tend };
-	t->n_peers = (int)s->own->num_clients;
+	t->n_peers = t->participants = (int)s->own->num_clients;
+	if (t->n_peers == 1)
+		(void)snprintf(t->uuid, sizeof(t->uuid), "%s", hello->uuid);
 	t->peers = calloc((size_t)t->n_peers, sizeof(*t->peers));
 	s->have = calloc((size_t)t->n_peers, sizeof(*s->have));
 	s->told = calloc((size_t)t->n_peers, sizeof(*s->told));

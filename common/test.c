@@ -13,7 +13,7 @@
 
 /* ---- preparing ---- */
 
-/* What the flows do at this end: bits of enum flow_role; counts receivers. */
+/* What the flows do at this end: bits of enum flow_role; counts both kinds. */
 static unsigned roles_of_all(struct test *t)
 {
 	unsigned roles = 0, one;
@@ -22,6 +22,8 @@ static unsigned roles_of_all(struct test *t)
 	for (i = 0; i < t->flows; i++) {
 		one = t->workload->roles(t->agreement.values, t->client, i);
 		roles |= one;
+		if (one & FLOW_SENDS)
+			t->sending += t->n_peers;
 		if (one & FLOW_RECEIVES)
 			t->receiving += t->n_peers;
 	}
@@ -258,6 +260,8 @@ static void hear_message(struct test *t, struct test_peer *p, struct message *m)
 		break;
 	case MESSAGE_ROW:
 		p->row = m->row;
+		sink_peer_row(t->sink, (int)(p - t->peers), &p->row,
+			      t->start + p->before.offset);
 		break;
 	case MESSAGE_DONE:
 		p->done = true;

@@ -12,7 +12,7 @@
 #include "common/measure/series.h"
 #include "common/phase.h"
 #include "common/plan/plan.h"
-#include "common/report/human.h"
+#include "common/report/sink.h"
 
 /* Ping-pongs of one clock comparison (docs/protocol.md, "Clocks"). */
 #define TEST_PINGS 16
@@ -59,10 +59,13 @@ struct test {
 	int flows; /* of each participant */
 	int n_peers; /* participants at a server, 1 at a client */
 	struct test_peer *peers; /* owned, n_peers */
+	int participants; /* of the whole test */
 	int participant; /* own number, at a client */
+	int index; /* number of the test at this end; 0: the only one */
+	char uuid[40]; /* "" where each of several clients has its own */
 	struct transfer transfer;
 	bool sends; /* some flow sends at this end */
-	int receiving; /* flows that receive at this end */
+	int sending, receiving; /* flows that do so at this end */
 	bool untimed; /* --bytes without -l: no limit of time */
 	bool moved; /* the limit of bytes ended the run */
 	bool done_told; /* our own part of --bytes is complete and said so */
@@ -71,7 +74,7 @@ struct test {
 	struct crew *crew; /* owned */
 	struct hub *hub; /* borrowed */
 	struct phase *phase; /* borrowed */
-	struct human *human; /* borrowed */
+	struct sink *sink; /* borrowed */
 	struct test_host host;
 	nsec_t deadline; /* --suicide-length, NSEC_NEVER without */
 	bool started; /* the start was announced */

@@ -67,7 +67,7 @@ static void close_row(struct test *t, nsec_t now,
 				(double)r->rx_bytes /
 					((double)(r->end - r->start) / 1e9);
 	}
-	human_row(t->human, &m.row, t->start, peers);
+	sink_row(t->sink, &m.row, peers);
 }
 
 static nsec_t machine_time(const struct test *t)
@@ -181,6 +181,30 @@ static bool all_moved(struct test *t)
 	return true;
 }
 
+static void begin_report(const struct test *t)
+{
+	const struct options *o = t->options;
+	const struct report_start start = {
+		.client = t->client,
+		.test = t->index,
+		.uuid = t->uuid,
+		.title = o->title,
+		.participants = t->participants,
+		.participant = t->client ? t->participant : -1,
+		.flows = t->flows,
+		.c2s_flows = t->client ? t->sending : t->receiving,
+		.s2c_flows = t->client ? t->receiving : t->sending,
+		.start = t->start,
+		.wall = clock_wall() + (t->start - clock_now()),
+		.length = t->untimed ? 0 : o->test_length,
+		.warmup = o->warmup,
+		.interval = o->interval,
+		.agreement = &t->agreement,
+	};
+
+	sink_begin(t->sink, &start);
+}
+
 void test_measure(struct test *t)
 {
 	struct message stop = { .type = MESSAGE_STOP };
@@ -191,6 +215,7 @@ void test_measure(struct test *t)
 	/* Flows are silent before the start, so that this is early enough. */
 	if (!a.window)
 		read_network(t, &t->net_start);
+	begin_report(t);
 	while (!t->early[0]) {
 		nsec_t now = clock_now(), edge = a.edges[a.next];
 

@@ -26,6 +26,11 @@ static const char *const deal_choices[] = { "index", "cpu", "napi", NULL };
 		.name = n, .letter = c, .type = OPT_STRING, .scope = OPT_##s, \
 		.offset = AT(m), .help = h                                    \
 	}
+#define OUTPUT(n, m, h)                                                   \
+	{                                                                 \
+		.name = n, .type = OPT_FILE, .scope = OPT_LOCAL,          \
+		.offset = AT(m), .fallback = "-", .shut = true, .help = h \
+	}
 #define LATER(n, c, t)                                                       \
 	{                                                                    \
 		.name = n, .letter = c, .type = OPT_##t, .scope = OPT_LOCAL, \
@@ -151,6 +156,11 @@ static const struct opt table[] = {
 	    "seconds", "client: keep asking a busy server for so long"),
 	TEXT("title", 0, LOCAL, title, "a name for the run, printed as is"),
 	FLAG("verbose", 0, LOCAL, verbose, "figures for every thread and flow"),
+	OUTPUT("json", json,
+	       "one JSON document a test; without a file on "
+	       "standard output, in place of key=value"),
+	OUTPUT("json-stream", json_stream,
+	       "the same as one JSON object a line: start, intervals, end"),
 	FLAG("quiet", 0, LOCAL, quiet, "nothing on standard error but faults"),
 	FLAG("help", 'h', LOCAL, help, "print this text"),
 	FLAG("version", 'v', LOCAL, version, "print the version"),
@@ -158,8 +168,6 @@ static const struct opt table[] = {
 	LATER("all-samples", 'A', FILE),
 	LATER("iostat-ms", 0, INT),
 	LATER("tcp-fastopen", 'X', FLAG),
-	LATER("json", 0, FILE),
-	LATER("json-stream", 0, FILE),
 	LATER("runs", 0, INT),
 	LATER("keep-flows", 0, FLAG),
 	LATER("until-ci", 0, STRING),
@@ -280,11 +288,23 @@ static int check_pins(const struct options *o, struct fault *fault)
 	return 0;
 }
 
+static int check_outputs(const struct options *o, struct fault *fault)
+{
+	if (o->json && o->json_stream && !strcmp(o->json, o->json_stream))
+		return fault_set(fault, 0,
+				 "--json and --json-stream cannot both go to "
+				 "%s",
+				 !strcmp(o->json, "-") ? "standard output" :
+							 o->json);
+	return 0;
+}
+
 int options_check(const struct options *o, struct fault *fault)
 {
-	if (check_roles(o, fault) || check_ports(o, fault))
+	if (check_roles(o, fault) || check_ports(o, fault) ||
+	    check_pins(o, fault))
 		return -1;
-	return check_pins(o, fault);
+	return check_outputs(o, fault);
 }
 
 const char *options_pin(const struct options *o)

@@ -56,6 +56,7 @@ struct options {
 	bool stime_use_proc, logtostderr, nolog, nonblocking;
 	int64_t magic;
 	const char *title;
+	const char *json, *json_stream; /* file, or "-" */
 	const char *unused; /* where options of later versions would go */
 };
 

@@ -21,6 +21,7 @@ struct crew {
 	const struct plan *plan; /* borrowed */
 	int started; /* workers that have a thread */
 	struct worker *workers; /* owned, plan->n_workers */
+	struct path_ends *ends; /* owned, of each flow by id */
 	unsigned queues[CREW_QUEUES]; /* NAPI id of each known queue */
 	int queue_worker[CREW_QUEUES];
 	int n_queues;
@@ -103,7 +104,8 @@ struct crew *crew_start(const struct crew_request *rq,
 	c->shared.opens = rq->opens;
 	c->shared.flows = rq->plan->flows;
 	c->shared.report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (c->shared.report_fd < 0 ||
+	c->ends = calloc((size_t)rq->plan->flows, sizeof(*c->ends));
+	if (c->shared.report_fd < 0 || !c->ends ||
 	    posix_memalign((void **)&c->workers, CACHE_LINE,
 			   (size_t)n * sizeof(*c->workers))) {
 		(void)fault_set(fault, errno, "workers");
@@ -143,6 +145,7 @@ void crew_free(struct crew *c)
 	if (c->shared.report_fd >= 0)
 		(void)close(c->shared.report_fd); /* an eventfd */
 	free(c->workers);
+	free(c->ends);
 	free(c);
 }
 
@@ -205,6 +208,7 @@ void crew_give(struct crew *c, int id, int fd, unsigned roles,
 				 .fd = fd,
 				 .roles = roles,
 				 .connect_time = connect_time };
+	struct addr local, peer;
 	struct worker *w;
 	int to = plan_worker_of(c->plan, id);
 
@@ -213,8 +217,10 @@ void crew_give(struct crew *c, int id, int fd, unsigned roles,
 	else if (c->plan->deal == DEAL_NAPI)
 		to = deal_by_queue(c, fd);
 	w = worker_at(c, to);
-	sock_ports(fd, &m.local_port, &m.peer_port);
-	paths_note(&c->paths, fd);
+	if (!sock_path(fd, &local, &peer)) {
+		paths_ends(&c->ends[id], &local, &peer);
+		paths_note(&c->paths, &local, &peer);
+	}
 	w->given++;
 	worker_post(w, &m);
 }
@@ -442,8 +448,6 @@ static void collect_flows(const struct worker *w, int a, int b,
 
 		r->id = f->id;
 		r->worker = w->index;
-		r->local_port = f->local_port;
-		r->peer_port = f->peer_port;
 		r->tx_bytes = w->edges[b].tx[i] - w->edges[a].tx[i];
 		r->rx_bytes = w->edges[b].rx[i] - w->edges[a].rx[i];
 		r->connect_time = f->connect_time;
@@ -494,6 +498,12 @@ int crew_collect(const struct crew *c, int a, int b, struct end_result *r)
 		r->flows[i].id = i;
 		r->flows[i].worker = -1;
 		tcpinfo_unknown(&r->flows[i].tcp);
+		r->flows[i].local_port = c->ends[i].local_port;
+		r->flows[i].peer_port = c->ends[i].peer_port;
+		memcpy(r->flows[i].local_addr, c->ends[i].local,
+		       sizeof(r->flows[i].local_addr));
+		memcpy(r->flows[i].peer_addr, c->ends[i].peer,
+		       sizeof(r->flows[i].peer_addr));
 	}
 	for (i = 0; i < c->started; i++) {
 		collect_worker(worker_at(c, i), a, b, &r->workers[i]);

@@ -48,7 +48,6 @@ struct flow {
 	counter_t tx_bytes, rx_bytes; /* since it was opened */
 	nsec_t due; /* when the next timed send is to go out */
 	nsec_t connect_time; /* connect(2) to established, 0 if accepted */
-	uint16_t local_port, peer_port;
 };
 
 /* Counters of one worker; it alone writes them, others may read. */

@@ -147,15 +147,6 @@ int sock_path(int fd, struct addr *local, struct addr *peer)
 		       0;
 }
 
-void sock_ports(int fd, int *local, int *peer)
-{
-	struct addr a = { .len = sizeof(a.ss) };
-
-	*local = getsockname(fd, &a.sa, &a.len) ? 0 : addr_port(&a);
-	a.len = sizeof(a.ss);
-	*peer = getpeername(fd, &a.sa, &a.len) ? 0 : addr_port(&a);
-}
-
 int sock_retransmits(int fd)
 {
 	struct tcp_info info;

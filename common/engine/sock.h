@@ -41,9 +41,6 @@ int sock_adopt(struct sock_plan *p, int fd, struct fault *fault);
  */
 int sock_block(int fd, const struct timeval *limit);
 
-/* Ports of a connected socket, host byte order; 0 when unknown. */
-void sock_ports(int fd, int *local, int *peer);
-
 /* Both addresses of a connected socket. 0, or -1 when one is unknown. */
 int sock_path(int fd, struct addr *local, struct addr *peer);
 

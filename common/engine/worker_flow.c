@@ -85,8 +85,6 @@ static void adopt(struct worker *w, const struct worker_mail *m)
 	f->id = m->id;
 	f->roles = (uint8_t)m->roles;
 	f->connect_time = m->connect_time;
-	f->local_port = (uint16_t)m->local_port;
-	f->peer_port = (uint16_t)m->peer_port;
 	/* Asked once: the flows of a test are all of one kind. */
 	if (!f->slot)
 		w->silent = !tcpinfo_plain(f->fd);

@@ -46,7 +46,6 @@ struct worker_mail {
 	int fd;
 	unsigned roles;
 	nsec_t connect_time;
-	int local_port, peer_port;
 };
 
 /* What a worker found at an edge. Written once, before edges_done says so. */

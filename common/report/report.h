@@ -25,6 +25,16 @@ struct report {
 	bool one_host; /* both ends are on this host */
 };
 
+/* How a test ended, and what went wrong. Texts are borrowed, "" or NULL. */
+struct report_outcome {
+	enum status status;
+	bool complete;
+	const char *reason; /* "time", or what ended it early */
+	const char *kind; /* of the error: "usage", "busy", ... */
+	const char *message; /* of the error */
+	int err; /* errno, 0 none */
+};
+
 /* Figures derived from a report; negative where nobody can vouch. */
 struct report_figures {
 	double local_rate, remote_rate; /* bytes/s received here and there */

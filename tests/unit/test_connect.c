@@ -59,6 +59,16 @@ static int step(struct reach *r, struct fault *f, int *waits)
 	}
 }
 
+/* Ports of the connected socket @fd. */
+static void ports_of(int fd, int *local, int *peer)
+{
+	struct addr a, b;
+
+	assert_int_equal(sock_path(fd, &a, &b), 0);
+	*local = addr_port(&a);
+	*peer = addr_port(&b);
+}
+
 static void test_reach_at_once(void **state)
 {
 	struct spot s = bind_spot("127.0.0.1");
@@ -326,7 +336,7 @@ static void test_introductions(void **state)
 		assert_true(p.flow < FLOWS && !seen[p.flow]);
 		assert_int_equal(p.flow % 2, i % 2);
 		seen[p.flow] = true;
-		sock_ports(c.fds[p.flow], &local, &peer);
+		ports_of(c.fds[p.flow], &local, &peer);
 		assert_int_equal(peer, addr_port(&c.spots[i % 2].at));
 		assert_true(local > 0);
 		close(fd);
@@ -384,7 +394,7 @@ static void test_source_ports(void **state)
 	k = connector_open(&c.rq, &c.fault);
 	run(k, 4);
 	for (int i = 0; i < 4; i++) {
-		sock_ports(c.fds[i], &local, &peer);
+		ports_of(c.fds[i], &local, &peer);
 		assert_int_equal(local, c.rq.source_port + i);
 	}
 	connector_close(k);
