@@ -165,12 +165,12 @@ struct flow_result {
 	int64_t id; /* flow id, the same on both ends */
 	int64_t worker; /* index of the worker that served it */
 	int64_t local_port, peer_port;
-	/* as text; of this end's own flows only, "" elsewhere */
-	char local_addr[64], peer_addr[64];
 	uint64_t tx_bytes, rx_bytes; /* in the window */
 	nsec_t connect_time; /* at the connecting end; 0 elsewhere */
 	int64_t err; /* errno it died of, 0 while alive */
 	struct tcp_figures tcp; /* what the window added; see tcp_figures */
+	/* as text; of this end's own flows only, "" elsewhere */
+	char local_addr[64], peer_addr[64];
 };
 
 /* How one socket setting came out. */

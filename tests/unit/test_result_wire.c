@@ -111,8 +111,8 @@ static struct end_result *new_result(int flows, int workers)
 	r->flows = calloc((size_t)flows + 1, sizeof(*r->flows));
 	for (int i = 0; i < flows; i++)
 		r->flows[i] = (struct flow_result){
-			i,   i % 3, 1000 + i % 9, 2,	     v++,
-			v++, i * 5, i % 2,	  tcp_of(i),
+			i,     i % 3, 1000 + i % 9, 2,	v++, v++,
+			i * 5, i % 2, tcp_of(i),    "", "",
 		};
 	return r;
 }
@@ -480,8 +480,8 @@ static void test_largest(void **state)
 		((int64_t *)&huge)[k] = INT64_MAX;
 	for (int i = 0; i < PART; i++)
 		r->flows[i] = (struct flow_result){
-			9999999,    65535,     65535, 65535, UINT64_MAX,
-			UINT64_MAX, INT64_MAX, 133,   huge,
+			9999999,   65535, 65535, 65535, UINT64_MAX, UINT64_MAX,
+			INT64_MAX, 133,	  huge,	 "",	"",
 		};
 	r->n_settings = RESULT_SETTINGS;
 	message_free(send_part(r, 1, 2));
