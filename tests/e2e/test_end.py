@@ -219,7 +219,9 @@ def test_flows_lost(net):
         for end in (c, s):
             assert end.wait() == INCOMPLETE, end.story()
             assert end.result["complete"] == "0"
-        assert s.result.int("local_flows_failed") == 4
+        # The end that sees it first tells the other, which then stops.
+        assert "4" in (s.result["local_flows_failed"],
+                       s.result["remote_flows_failed"])
 
 
 # ---- the hard limit ----
