@@ -123,6 +123,7 @@ void test_free(struct test *t)
 	for (i = 0; i < t->n_peers && t->peers; i++)
 		end_result_free(&t->peers[i].result);
 	free(t->peers);
+	free(t->flow_counts);
 	end_result_free(&t->local);
 	netdev_free(&t->net_start);
 	netdev_free(&t->net_end);

@@ -86,6 +86,9 @@ struct test {
 	bool symptom; /* early may be a mere effect of a peer's loss */
 	bool failed; /* a worker failed: status 1 */
 	struct series series;
+	struct flow_count *flow_counts; /* owned; for samples of flows */
+	struct io_counts stat; /* totals at the last --iostat-ms line */
+	nsec_t stat_edge; /* and its instant */
 	struct end_result local;
 	struct usage usage_start, usage_end; /* of the process */
 	nsec_t machine_start, machine_end; /* -S */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measured part of a test: edges, rows, the end. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/measure/usage.h"
@@ -16,6 +17,7 @@ struct agenda {
 	int next; /* of edges */
 	int window; /* edge that opens the measured window */
 	nsec_t tick; /* end of the current interval */
+	nsec_t stat; /* of the current --iostat-ms period, or never */
 };
 
 static void make_agenda(struct agenda *a, const struct test *t)
@@ -30,6 +32,8 @@ static void make_agenda(struct agenda *a, const struct test *t)
 	a->edges[a->n_edges++] =
 		t->untimed ? NSEC_NEVER : t->start + o->warmup + o->test_length;
 	a->tick = t->start + o->interval;
+	a->stat = o->iostat_ms ? t->start + o->iostat_ms * NSEC_PER_MSEC :
+				 NSEC_NEVER;
 }
 
 static void await_settled(struct test *t)
@@ -49,15 +53,41 @@ static nsec_t cpu_of(const struct usage *u)
 	return u->user + u->system;
 }
 
-/* Close the row that ends at @now with @totals, and show it. */
-static void close_row(struct test *t, nsec_t now,
-		      const struct io_counts *totals, nsec_t cpu, bool warmup)
+/*
+ * Show what each flow moved up to the end of @row: edge @k, or now where @k
+ * is negative.
+ */
+static void show_flows(struct test *t, const struct row *row, int k,
+		       const struct usage *usage)
 {
+	if (!sink_wants_flows(t->sink))
+		return;
+	if (!t->flow_counts)
+		t->flow_counts =
+			calloc((size_t)t->plan->flows, sizeof(*t->flow_counts));
+	if (!t->flow_counts) {
+		test_end_early(t, "out of memory");
+		t->failed = true;
+		return;
+	}
+	crew_flow_counts(t->crew, k, t->flow_counts);
+	sink_flows(t->sink, row, t->flow_counts, usage);
+}
+
+/*
+ * Close the row that ends at @now, which is edge @k or no edge (-1), and show
+ * it.
+ */
+static void close_row(struct test *t, nsec_t now, int k,
+		      const struct usage *usage, bool warmup)
+{
+	struct io_counts totals = k < 0 ? crew_counts(t->crew) :
+					  crew_counts_at(t->crew, k);
 	struct message m = { .type = MESSAGE_ROW };
 	double peers = -1;
 	int i;
 
-	m.row = series_row(&t->series, now, totals, cpu, warmup);
+	m.row = series_row(&t->series, now, &totals, cpu_of(usage), warmup);
 	test_tell(t, &m);
 	for (i = 0; i < t->n_peers; i++) {
 		const struct row *r = &t->peers[i].row;
@@ -68,6 +98,7 @@ static void close_row(struct test *t, nsec_t now,
 					((double)(r->end - r->start) / 1e9);
 	}
 	sink_row(t->sink, &m.row, peers);
+	show_flows(t, &m.row, k, usage);
 }
 
 static nsec_t machine_time(const struct test *t)
@@ -117,7 +148,7 @@ static void note_edge(struct test *t, const struct agenda *a, int k)
 		t->local.wall_start = clock_wall();
 		series_begin(&t->series, when, &totals, cpu_of(&now));
 	} else {
-		close_row(t, when, &totals, cpu_of(&now), k <= a->window);
+		close_row(t, when, k, &now, k <= a->window);
 	}
 	if (k == a->window) {
 		t->usage_start = now;
@@ -148,12 +179,33 @@ static void pass_edge(struct test *t, struct agenda *a, bool final)
 		a->tick += t->options->interval;
 }
 
+/* The line of --iostat-ms for what was moved since the last one. */
+static void show_stat(struct test *t, struct agenda *a)
+{
+	struct io_counts all = crew_counts(t->crew), *last = &t->stat;
+	const struct io_counts moved = {
+		.tx_bytes = all.tx_bytes - last->tx_bytes,
+		.rx_bytes = all.rx_bytes - last->rx_bytes,
+		.tx_transfers = all.tx_transfers - last->tx_transfers,
+		.rx_transfers = all.rx_transfers - last->rx_transfers,
+		.tx_again = all.tx_again - last->tx_again,
+		.rx_again = all.rx_again - last->rx_again,
+	};
+	nsec_t now = clock_now();
+
+	sink_iostat(t->sink, now - t->start,
+		    now - (t->stat_edge ? t->stat_edge : t->start), &moved);
+	t->stat = all;
+	t->stat_edge = now;
+	while (a->stat <= now)
+		a->stat += t->options->iostat_ms * NSEC_PER_MSEC;
+}
+
 static void tick(struct test *t, struct agenda *a)
 {
 	struct usage now = usage_process();
-	struct io_counts totals = crew_counts(t->crew);
 
-	close_row(t, clock_now(), &totals, cpu_of(&now), a->next <= a->window);
+	close_row(t, clock_now(), -1, &now, a->next <= a->window);
 	while (a->tick <= clock_now())
 		a->tick += t->options->interval;
 }
@@ -205,6 +257,16 @@ static void begin_report(const struct test *t)
 	sink_begin(t->sink, &start);
 }
 
+/* The next thing that is due while flows run. */
+static nsec_t next_instant(const struct agenda *a)
+{
+	nsec_t at = a->edges[a->next];
+
+	if (a->tick < at)
+		at = a->tick;
+	return a->stat < at ? a->stat : at;
+}
+
 void test_measure(struct test *t)
 {
 	struct message stop = { .type = MESSAGE_STOP };
@@ -229,11 +291,14 @@ void test_measure(struct test *t)
 			pass_edge(t, &a, false);
 		else if (a.next > 0 && now >= a.tick && a.tick < edge)
 			tick(t, &a);
+		else if (a.next > 0 && now >= a.stat && a.stat < edge)
+			show_stat(t, &a);
 		else
-			test_wait(t,
-				  a.next > 0 && a.tick < edge ? a.tick : edge);
+			test_wait(t, a.next > 0 ? next_instant(&a) : edge);
 	}
 	pass_edge(t, &a, true);
+	if (t->options->iostat_ms && a.next > 1)
+		show_stat(t, &a); /* the rest */
 	if (t->early[0]) {
 		(void)snprintf(stop.reason, sizeof(stop.reason), "%s",
 			       t->early);

@@ -156,6 +156,15 @@ static const struct opt table[] = {
 	    "seconds", "client: keep asking a busy server for so long"),
 	TEXT("title", 0, LOCAL, title, "a name for the run, printed as is"),
 	FLAG("verbose", 0, LOCAL, verbose, "figures for every thread and flow"),
+	{ .name = "all-samples",
+	  .letter = 'A',
+	  .type = OPT_FILE,
+	  .scope = OPT_LOCAL,
+	  .offset = AT(all_samples),
+	  .fallback = "samples.csv",
+	  .help = "a CSV row for every flow and interval" },
+	NUM("iostat-ms", 0, INT, LOCAL, iostat_ms, 0, 3600000, "ms",
+	    "a line of totals so often; 0 is never"),
 	OUTPUT("json", json,
 	       "one JSON document a test; without a file on "
 	       "standard output, in place of key=value"),
@@ -165,8 +174,6 @@ static const struct opt table[] = {
 	FLAG("help", 'h', LOCAL, help, "print this text"),
 	FLAG("version", 'v', LOCAL, version, "print the version"),
 	/* known, refused until they are built */
-	LATER("all-samples", 'A', FILE),
-	LATER("iostat-ms", 0, INT),
 	LATER("tcp-fastopen", 'X', FLAG),
 	LATER("runs", 0, INT),
 	LATER("keep-flows", 0, FLAG),
@@ -288,9 +295,26 @@ static int check_pins(const struct options *o, struct fault *fault)
 	return 0;
 }
 
+static bool same(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
 static int check_outputs(const struct options *o, struct fault *fault)
 {
-	if (o->json && o->json_stream && !strcmp(o->json, o->json_stream))
+	if (same(o->all_samples, "-"))
+		return fault_set(fault, 0,
+				 "--all-samples: \"-\" is not a file");
+	if (same(o->all_samples, o->json) ||
+	    same(o->all_samples, o->json_stream))
+		return fault_set(fault, 0,
+				 "--all-samples and JSON cannot both go to %s",
+				 o->all_samples);
+	if (o->iostat_ms && (same(o->json, "-") || same(o->json_stream, "-")))
+		return fault_set(fault, 0,
+				 "--iostat-ms and JSON cannot both go to "
+				 "standard output");
+	if (same(o->json, o->json_stream))
 		return fault_set(fault, 0,
 				 "--json and --json-stream cannot both go to "
 				 "%s",

@@ -57,6 +57,8 @@ struct options {
 	int64_t magic;
 	const char *title;
 	const char *json, *json_stream; /* file, or "-" */
+	const char *all_samples; /* file */
+	int64_t iostat_ms;
 	const char *unused; /* where options of later versions would go */
 };
 

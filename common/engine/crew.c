@@ -332,6 +332,30 @@ struct io_counts crew_counts_at(const struct crew *c, int k)
 	return sum;
 }
 
+void crew_flow_counts(const struct crew *c, int k, struct flow_count *out)
+{
+	uint32_t slot;
+	int i;
+
+	for (i = 0; i < c->plan->flows; i++)
+		out[i] = (struct flow_count){ 0, 0, -1 };
+	for (i = 0; i < c->started; i++) {
+		const struct worker *w = worker_at(c, i);
+
+		/* No flow is added from edge 0 on, so the slots stand. */
+		for (slot = 0; slot < w->n_flows; slot++) {
+			const struct flow *f = &w->flows[slot];
+			struct flow_count *o = &out[f->id];
+
+			o->worker = i;
+			o->tx_bytes = k < 0 ? counter_get(&f->tx_bytes) :
+					      w->edges[k].tx[slot];
+			o->rx_bytes = k < 0 ? counter_get(&f->rx_bytes) :
+					      w->edges[k].rx[slot];
+		}
+	}
+}
+
 nsec_t crew_edge_time(const struct crew *c, int k)
 {
 	nsec_t first = worker_at(c, 0)->edges[k].when, sum = 0;

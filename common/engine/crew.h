@@ -68,6 +68,12 @@ struct io_counts crew_counts(const struct crew *c);
 /* Sums at edge @k, which all have passed. */
 struct io_counts crew_counts_at(const struct crew *c, int k);
 
+/*
+ * What each flow has moved, by its id, at edge @k, which all have passed, or
+ * now where @k is negative. Call from edge 0 on. @out has room for all flows.
+ */
+void crew_flow_counts(const struct crew *c, int k, struct flow_count *out);
+
 /* Mean over the workers of the instant they passed edge @k. */
 nsec_t crew_edge_time(const struct crew *c, int k);
 

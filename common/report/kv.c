@@ -54,6 +54,24 @@ void kv_warning(const char *fmt, ...)
 	(void)fflush(stdout); /* likewise */
 }
 
+static double mbps(uint64_t bytes, nsec_t time)
+{
+	return time > 0 ? (double)bytes * 8e3 / (double)time : 0;
+}
+
+void kv_iostat(nsec_t elapsed, nsec_t time, const struct io_counts *m)
+{
+	/* As in neper an operation is a call, also one that moved nothing. */
+	printf("t=%-10.3f TX: %6" PRIu64 " ops, %10" PRIu64
+	       " bytes, %8.1f Mbps; RX: %6" PRIu64 " ops, %10" PRIu64
+	       " bytes, %8.1f Mbps;\n",
+	       (double)elapsed / 1e9, m->tx_transfers + m->tx_again,
+	       m->tx_bytes, mbps(m->tx_bytes, time),
+	       m->rx_transfers + m->rx_again, m->rx_bytes,
+	       mbps(m->rx_bytes, time));
+	(void)fflush(stdout); /* a failure shows with the results */
+}
+
 /* ---- results ---- */
 
 static void put_seconds(const char *key, nsec_t ns)

@@ -20,6 +20,12 @@ void kv_text(const char *lines);
 void kv_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
+ * Print neper's --iostat-ms line and flush: what was @moved in @time,
+ * @elapsed after the start.
+ */
+void kv_iostat(nsec_t elapsed, nsec_t time, const struct io_counts *moved);
+
+/*
  * Print the results of one test and flush. Returns 0, or -1 with errno when
  * standard output could not take them.
  */

@@ -27,6 +27,10 @@ int sink_open(struct sink *s, const struct options *o,
 	s->any_port = s->server && (!o->port || !o->control_port);
 	s->several = s->server && (o->persistent || o->num_tests > 1);
 	human_open(&s->human, o->quiet, o->verbose);
+	/* Nothing is measured then, and a file of before is not touched. */
+	if (o->all_samples && !o->plan && !o->dry_run &&
+	    csv_open(&s->csv, o->all_samples, fault))
+		return -1;
 	if (o->json && json_open(&s->json[0], o->json, false, fault))
 		return -1;
 	return o->json_stream && json_open(&s->json[1], o->json_stream, true,
@@ -150,6 +154,9 @@ void sink_begin(struct sink *s, const struct report_start *start)
 
 	s->start = *start;
 	s->begun = true;
+	csv_begin(&s->csv,
+		  start->flows * (start->client ? 1 : start->participants),
+		  start->client ? start->participant * start->flows : 0);
 	for (i = 0; i < SINK_JSON; i++)
 		json_begin(&s->json[i], &s->tool, &s->start);
 }
@@ -175,6 +182,24 @@ void sink_peer_row(struct sink *s, int i, const struct row *row, nsec_t start)
 	if (s->begun)
 		put_row(s, !s->start.client, s->start.client ? -1 : i, row,
 			start);
+}
+
+bool sink_wants_flows(const struct sink *s)
+{
+	return s->csv.out.open;
+}
+
+void sink_flows(struct sink *s, const struct row *row,
+		const struct flow_count *counts, const struct usage *usage)
+{
+	csv_rows(&s->csv, row, counts, usage, s->start.start);
+}
+
+void sink_iostat(struct sink *s, nsec_t elapsed, nsec_t time,
+		 const struct io_counts *moved)
+{
+	if (s->kv)
+		kv_iostat(elapsed, time, moved);
 }
 
 void sink_warn(struct sink *s, const char *fmt, ...)
@@ -208,15 +233,24 @@ static void end_documents(struct sink *s, const struct report *r,
 enum status sink_results(struct sink *s, const struct report *r,
 			 const struct report_outcome *outcome)
 {
-	enum status status = outcome->status;
+	struct report_outcome o = *outcome;
+	enum status status;
 	int i;
 
 	human_summary(&s->human, r);
+	if (out_check(&s->csv.out) && o.status == STATUS_OK) {
+		o.kind = "failed";
+		o.message = "the samples cannot be written";
+		o.err = s->csv.out.err;
+	}
+	if (s->csv.out.err)
+		o.status = STATUS_FAILED;
+	status = o.status;
 	if (s->kv && kv_results(r)) {
 		complain("cannot write the results: %s", strerror(errno));
 		status = STATUS_FAILED;
 	}
-	end_documents(s, r, outcome);
+	end_documents(s, r, &o);
 	for (i = 0; i < SINK_JSON; i++) {
 		if (out_check(&s->json[i].out))
 			status = STATUS_FAILED;
@@ -257,6 +291,8 @@ enum status sink_close(struct sink *s, enum status status)
 {
 	int i;
 
+	if (csv_close(&s->csv))
+		status = STATUS_FAILED;
 	s->outcome.status = status;
 	if (!s->outcome.reason)
 		s->outcome.reason = "ended before any test";

@@ -4,6 +4,7 @@
 #define NAPIER_REPORT_SINK_H
 
 #include "common/cli/options.h"
+#include "common/report/csv.h"
 #include "common/report/human.h"
 #include "common/report/json.h"
 
@@ -15,6 +16,7 @@ struct sink {
 	struct human human;
 	bool kv; /* standard output carries key=value lines */
 	struct json json[SINK_JSON];
+	struct csv csv;
 	struct document_tool tool;
 	struct report_start start; /* of the test under way */
 	bool begun; /* start is set */
@@ -67,6 +69,23 @@ void sink_row(struct sink *s, const struct row *row, double peer_rx);
  * come at any time.
  */
 void sink_peer_row(struct sink *s, int i, const struct row *row, nsec_t start);
+
+/* Are sink_flows() wanted? Gathering what they take has its price. */
+bool sink_wants_flows(const struct sink *s);
+
+/*
+ * Show what each flow of this end had moved at the end of @row; @usage of the
+ * process then.
+ */
+void sink_flows(struct sink *s, const struct row *row,
+		const struct flow_count *counts, const struct usage *usage);
+
+/*
+ * Show the line of --iostat-ms: what was @moved in @time, @elapsed after the
+ * start.
+ */
+void sink_iostat(struct sink *s, nsec_t elapsed, nsec_t time,
+		 const struct io_counts *moved);
 
 /* Say a printf line about this process that no test's results hold. */
 void sink_warn(struct sink *s, const char *fmt, ...)

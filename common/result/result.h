@@ -160,6 +160,12 @@ struct net_result {
 	struct driver_counter driver[RESULT_DRIVER_COUNTERS];
 };
 
+/* What one flow has moved since it was opened. */
+struct flow_count {
+	uint64_t tx_bytes, rx_bytes;
+	int64_t worker; /* that serves it, -1 none */
+};
+
 /* One flow in the window. */
 struct flow_result {
 	int64_t id; /* flow id, the same on both ends */
