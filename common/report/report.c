@@ -27,8 +27,12 @@ static double jain(const struct end_result *r)
 	int i, n = 0;
 
 	for (i = 0; i < r->n_flows && r->flows; i++) {
-		double x = (double)r->flows[i].rx_bytes;
+		const struct flow_result *f = &r->flows[i];
+		double x = (double)f->rx_bytes;
 
+		/* A flow that only sends here has no share of what came in. */
+		if (f->tx_bytes && !f->rx_bytes)
+			continue;
 		sum += x;
 		squares += x * x;
 		n++;
