@@ -179,7 +179,7 @@ static void test_turns(void **state)
 		o.common.num_flows = flows[i];
 		for (int64_t size = 1; size <= 1 << 30; size *= 4) {
 			struct transfer t;
-			int64_t most = 2 << 20;
+			int64_t most = flows[i] > 1 ? 128 << 10 : 2 << 20;
 
 			o.buffer_size = size;
 			t = transfer(&o);
