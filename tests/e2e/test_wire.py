@@ -17,12 +17,15 @@ import time
 import pytest
 
 import sampler
-from conftest import INCOMPLETE, OK, SLOW, SOAK, Proc, Server, needs
+from conftest import (INCOMPLETE, OK, SANITIZED, SLOW, SOAK, Proc, Server,
+                      needs)
 
 # Between the counter and the reader are queues. They are kept small against
 # the bytes of a window.
 QUEUES = ("--rcvbuf", "64K", "--sndbuf", "128K")
 COMMON = ("-F", "4", *QUEUES)
+# What four receive queues may hold (the kernel doubles SO_RCVBUF), bytes.
+QUEUED = 4 * 2 * 64 * 1024
 WAYS = {"forward": (), "maerts": ("-M",), "both": ("-r", "-w")}
 MODES = {"copy": (), "zerocopy": ("-Z",), "discard": ("--skip-rx-copy",)}
 RATE = "400mbit"
@@ -71,7 +74,10 @@ def compare(samples, end, result):
     got = result.int("local_rx_bytes")
     if doubt > 0.0025 * got:
         return None
-    assert abs(got - expected) <= 0.005 * got, (
+    off = abs(got - expected)
+    if 0.005 * got < off <= QUEUED:
+        return None  # a busy machine moved too few bytes for its queues
+    assert off <= 0.005 * got, (
         f"{end}: {got} bytes received, {expected:.0f} on the wire "
         f"({100 * (got / expected - 1):+.3f} %, uncertain by {doubt})")
     return True
@@ -90,12 +96,12 @@ def receivers(way):
             "both": ["server", "client"]}[way]
 
 
-def compare_run(net, way, *args):
+def compare_run(net, way, *args, seconds=1.5):
     """Run to the end; what each receiver says is on the wire."""
     def attempt():
         with sampling(net) as samples, \
                 Server(netns=net.server, host=net.server_host()) as s:
-            c = s.client("-l", f"{1.5 * SLOW}", "--warmup", "0.3", *args,
+            c = s.client("-l", f"{seconds * SLOW}", "--warmup", "0.3", *args,
                          netns=net.client)
             assert c.status == OK, c.story()
             assert s.wait() == OK, s.story()
@@ -106,12 +112,14 @@ def compare_run(net, way, *args):
     until_told(attempt)
 
 
-@pytest.mark.parametrize("limited", [True, False], ids=["tbf", "open"])
+@pytest.mark.parametrize("limited", [True] if SANITIZED else [True, False],
+                         ids=lambda on: "tbf" if on else "open")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("way", WAYS)
 def test_window_is_what_the_wire_carried(net, way, mode, limited):
     wire(net, limited)
-    compare_run(net, way, *COMMON, *WAYS[way], *MODES[mode])
+    compare_run(net, way, *COMMON, *WAYS[way], *MODES[mode],
+                seconds=3 if limited else 1.5)
 
 
 @pytest.mark.parametrize("mode", MODES)
