@@ -165,6 +165,14 @@ static int prepare(struct worker *w)
 			return -1;
 		w->lane.rx_buffer = w->rx_memory.base;
 	}
+	if (s->receives && w->lane.transfer->discard) {
+		/* Never touched, so no memory: a place of its own to name. */
+		w->unread = malloc(w->lane.transfer->rx_size);
+		if (!w->unread)
+			return fault_set(&w->fault, ENOMEM, "worker %d",
+					 w->index);
+		w->lane.rx_buffer = w->unread;
+	}
 	if (w->lane.transfer->edge) {
 		w->ready = calloc(w->room, sizeof(*w->ready));
 		if (!w->ready)
@@ -291,6 +299,7 @@ void worker_join(struct worker *w)
 	free(w->mail);
 	free(w->edges);
 	free(w->ready);
+	free(w->unread);
 	heap_free(&w->due);
 	poller_close(&w->poller);
 	memory_put(&w->tx_memory);

@@ -71,6 +71,7 @@ struct worker {
 	bool alone; /* its only flow is served by blocking transfers */
 	uint32_t *ready; /* edge-triggered: slots to be served again; owned */
 	uint32_t n_ready;
+	uint8_t *unread; /* where discarded bytes would go; owned */
 	struct heap due; /* timed senders by due time */
 	struct memory tx_memory, rx_memory, flow_memory, snapshots, readings;
 	struct tcp_figures *last; /* of each slot when it died; likewise */
