@@ -3,8 +3,9 @@
 
 Run inside a namespace as `sampler.py INTERFACE`; prints "ready", and all
 samples when SIGTERM comes: when, bytes and packets that the interface
-received, segments that TCP has retransmitted. As a module it reads them back
-for any instant of CLOCK_MONOTONIC, which all processes of a host share.
+received, segments that TCP sent again, packets that the interface dropped on
+their way out. As a module it reads them back for any instant of
+CLOCK_MONOTONIC, which all processes of a host share.
 """
 import bisect
 import os
@@ -36,11 +37,11 @@ def main(interface):
         text = os.pread(dev, 1 << 16, 0)
         tcp = os.pread(snmp, 1 << 16, 0)
         after = time.monotonic_ns()
-        received, packets, _ = text.partition(mark)[2].split(maxsplit=2)
+        fields = text.partition(mark)[2].split(maxsplit=12)
         again = tcp.rpartition(b"\nTcp: ")[2].split()[retrans]
-        samples.append(((before + after) // 2, int(received), int(packets),
-                        int(again)))
-    sys.stdout.write("".join("%d %d %d %d\n" % s for s in samples))
+        samples.append(((before + after) // 2, int(fields[0]), int(fields[1]),
+                        int(again), int(fields[11])))
+    sys.stdout.write("".join("%d %d %d %d %d\n" % s for s in samples))
 
 
 class Samples:
@@ -51,7 +52,8 @@ class Samples:
                 if line != "ready"]
         self.times = [row[0] for row in rows]
         self.payload = [row[1] - HEADERS * row[2] for row in rows]
-        self.repeated = [SEGMENT * row[3] for row in rows]
+        # What was dropped before it was counted did not come twice.
+        self.repeated = [SEGMENT * (row[3] - row[4]) for row in rows]
 
     def grown(self, series, start, end):
         """(growth from start to end, how uncertain that is)."""
