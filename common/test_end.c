@@ -172,30 +172,27 @@ static int share_of(const struct test *t, int i, struct end_result *share)
 	int k;
 
 	*share = t->local;
-	share->n_flows = t->n_peers > 1 ? t->flows : t->local.n_flows;
+	share->clock_before = t->peers[i].before;
+	share->clock_after = t->peers[i].after;
+	if (t->n_peers == 1)
+		return 0; /* all of it, without a copy of every flow */
+	share->n_flows = t->flows;
 	share->flows =
 		calloc((size_t)share->n_flows + 1, sizeof(*share->flows));
 	if (!share->flows)
 		return -1;
-	share->clock_before = t->peers[i].before;
-	share->clock_after = t->peers[i].after;
-	if (t->n_peers > 1)
-		share->counts.tx_bytes = share->counts.rx_bytes = 0;
+	share->counts.tx_bytes = share->counts.rx_bytes = 0;
 	for (k = 0; k < share->n_flows; k++) {
 		struct flow_result *f = &share->flows[k];
 
 		*f = t->local.flows[i * t->flows + k];
 		f->id = k;
-		if (t->n_peers > 1) {
-			share->counts.tx_bytes += f->tx_bytes;
-			share->counts.rx_bytes += f->rx_bytes;
-		}
+		share->counts.tx_bytes += f->tx_bytes;
+		share->counts.rx_bytes += f->rx_bytes;
 	}
-	if (t->n_peers > 1) {
-		tcpinfo_sum(share->flows, share->n_flows, &tcp);
-		share->tcp = tcp;
-		share->net.header = -1; /* the wire carried all of them */
-	}
+	tcpinfo_sum(share->flows, share->n_flows, &tcp);
+	share->tcp = tcp;
+	share->net.header = -1; /* the wire carried all of them */
 	return 0;
 }
 
@@ -211,7 +208,8 @@ static void send_result(struct test *t, int i)
 		if (hub_send(t->hub, t->peers[i].link, &m))
 			break; /* shows as lost */
 	}
-	free(share.flows);
+	if (share.flows != t->local.flows)
+		free(share.flows);
 }
 
 /*
