@@ -128,15 +128,19 @@ static int prepare_edges(struct worker *w)
 	return 0;
 }
 
-/* Room for what TCP_INFO says at each edge, and at the death of a flow. */
+/*
+ * Room for what TCP_INFO says at each edge, and at the death of a flow. It is
+ * touched by this worker when something is read: most of it never is.
+ */
 static int prepare_readings(struct worker *w)
 {
 	size_t n = (size_t)w->shared->edges, room = w->room, k;
 	struct tcp_figures *at;
 
-	if (get_memory(w, &w->readings, (n + 1) * room * sizeof(*at), false))
-		return -1;
-	at = w->readings.base;
+	at = calloc((n + 1) * room, sizeof(*at));
+	if (!at)
+		return fault_set(&w->fault, ENOMEM, "worker %d", w->index);
+	w->readings = at;
 	for (k = 0; k < n; k++)
 		w->edges[k].tcp = at + k * room;
 	w->last = at + n * room;
@@ -306,6 +310,6 @@ void worker_join(struct worker *w)
 	memory_put(&w->rx_memory);
 	memory_put(&w->flow_memory);
 	memory_put(&w->snapshots);
-	memory_put(&w->readings);
+	free(w->readings);
 	(void)close(w->wake_fd); /* an eventfd */
 }

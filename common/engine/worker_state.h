@@ -73,7 +73,8 @@ struct worker {
 	uint32_t n_ready;
 	uint8_t *unread; /* where discarded bytes would go; owned */
 	struct heap due; /* timed senders by due time */
-	struct memory tx_memory, rx_memory, flow_memory, snapshots, readings;
+	struct memory tx_memory, rx_memory, flow_memory, snapshots;
+	struct tcp_figures *readings; /* owned */
 	struct tcp_figures *last; /* of each slot when it died; likewise */
 	bool silent; /* TCP_INFO would not describe the flows: MPTCP */
 	struct worker_edge *edges; /* owned, shared->edges of them */
