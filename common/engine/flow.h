@@ -71,8 +71,6 @@ struct lane {
 	uint8_t *rx_buffer; /* rx_size bytes, or NULL */
 	uint32_t zc_pending; /* sends of this worker not yet completed */
 	uint64_t failed; /* flows that died */
-	int first_err; /* errno of the first flow that died */
-	uint32_t first_failed; /* and its id */
 	int tx_flags; /* send(2) flags of every send */
 	int rx_flags; /* recv(2) flags of every receive */
 };

@@ -12,12 +12,12 @@ ssize_t flow_send(struct lane *l, struct flow *f, const void *data, size_t len)
 	int flags = l->tx_flags;
 	ssize_t n;
 
-	/* Nothing follows the last send of a flow that would fill its segment. */
-	if (l->transfer->limit && most <= len &&
-	    counter_get(&f->tx_bytes) + most == l->transfer->limit)
-		flags &= ~MSG_MORE;
 	if (!most)
 		return 0;
+	/* Nothing follows the last send of a flow that would fill its segment. */
+	if (l->transfer->limit &&
+	    counter_get(&f->tx_bytes) + most == l->transfer->limit)
+		flags &= ~MSG_MORE;
 	len = most;
 	n = send(f->fd, data, len, flags);
 	if (l->transfer->zerocopy)

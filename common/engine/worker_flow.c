@@ -50,10 +50,7 @@ void worker_close_flow(struct worker *w, struct flow *f)
 		f->err = 0;
 		return;
 	}
-	if (!w->lane.failed++) {
-		w->lane.first_err = f->err;
-		w->lane.first_failed = f->id;
-	}
+	w->lane.failed++;
 	atomic_store_explicit(&w->dead, (unsigned)w->lane.failed,
 			      memory_order_release);
 	worker_report(w);
